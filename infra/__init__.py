@@ -1,0 +1,1 @@
+"""The cloud and the cluster. Nothing here imports `serving`."""

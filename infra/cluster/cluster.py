@@ -1,0 +1,200 @@
+"""The EKS control plane, who may use it, and everything that must stand before the first workload."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Network
+from typing import Annotated, Literal
+
+import pulumi
+import pulumi_eks
+from pulumi_aws import eks, kms
+from pydantic import AfterValidator, Field, StringConstraints
+
+from infra.cluster.addons import AFTER_NODES, AWS_NAMES, BEFORE_NODES, AddonVersions, addon
+from infra.cluster.system_nodes import SystemNodes, SystemNodesArgs, SystemNodeSettings
+from infra.naming import Partition
+from infra.network import PRIVATE_RANGES, Cidr, Network
+from infra.section import EachOnce, Flag, KeyName, Section
+
+ACCESS_POLICIES = {
+    "cluster-admin": "AmazonEKSClusterAdminPolicy",
+    "admin": "AmazonEKSAdminPolicy",
+    "edit": "AmazonEKSEditPolicy",
+    "view": "AmazonEKSViewPolicy",
+}
+
+PrincipalArn = Annotated[
+    str, StringConstraints(pattern=r"^arn:aws(-cn|-us-gov)?:iam::[0-9]{12}:(role|user)/[\w+=,.@/-]+$")
+]
+
+
+def _service_cidr(value: IPv4Network) -> IPv4Network:
+    """Rules of CreateCluster.kubernetesNetworkConfig.serviceIpv4Cidr."""
+    if not any(value.subnet_of(private) for private in PRIVATE_RANGES[:3]) or not 12 <= value.prefixlen <= 24:
+        raise ValueError("expected an RFC 1918 network of /12 to /24")
+    return value
+
+
+def _public_cidr(value: IPv4Network) -> IPv4Network:
+    if value.prefixlen == 0:
+        raise ValueError("opens the Kubernetes API to the internet; expected the ranges of your offices and runners")
+    return value
+
+
+class AccessEntry(Section):
+    """`cluster.access.<name>`."""
+
+    principal: PrincipalArn = Field(description="the ARN of an IAM role or user")
+    policy: Literal["cluster-admin", "admin", "edit", "view"] = Field(
+        description=f"one of {', '.join(ACCESS_POLICIES)}"
+    )
+    namespaces: Annotated[tuple[str, ...], EachOnce] = Field(
+        description="a list of namespaces (empty: the whole cluster)"
+    )
+
+
+class ClusterSettings(Section):
+    """`cluster`."""
+
+    version: Annotated[str, StringConstraints(pattern=r"^1\.[0-9]{2}$")] = Field(
+        description='a Kubernetes minor in quotes, for example "1.36"'
+    )
+    service_cidr: Annotated[Cidr, AfterValidator(_service_cidr)] = Field(
+        description="an IPv4 network for Services, for example 172.20.0.0/16"
+    )
+    public_access: tuple[Annotated[Cidr, AfterValidator(_public_cidr)], ...] = Field(
+        description="a list of IPv4 networks that reach the API endpoint from outside (empty: private endpoint only)"
+    )
+    logs: Annotated[
+        tuple[Literal["api", "audit", "authenticator", "controllerManager", "scheduler"], ...], EachOnce
+    ] = Field(description="a list out of api, audit, authenticator, controllerManager, scheduler (may be empty)")
+    secrets_key: Annotated[
+        str, StringConstraints(pattern=r"^(aws|stack|arn:aws(-cn|-us-gov)?:kms:[a-z0-9-]+:[0-9]{12}:key/[\w-]+)$")
+    ] = Field(description="aws (EKS's own key), stack (a KMS key of this stack) or the ARN of a KMS key")
+    deletion_protection: Flag = Field(description="true or false")
+    access: Mapping[KeyName, AccessEntry] = Field(
+        description="access entries by name (the deployer is admin without one)"
+    )
+    addons: AddonVersions = Field(description="the version of each add-on")
+    system_nodes: SystemNodeSettings = Field(description="the nodes that Karpenter does not manage")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterArgs:
+    """Plain values decide what exists; the network comes whole, because its routes are needed and no id shows that."""
+
+    settings: ClusterSettings
+    cluster_name: str
+    network: Network
+    zones: tuple[str, ...]
+    partition: Partition
+    tags: Mapping[str, str]
+
+
+class Cluster(pulumi.ComponentResource):
+    """An EKS cluster with access entries, add-ons and its system nodes.
+
+    What depends on this component comes after nodes and add-ons, and is destroyed before them.
+    """
+
+    name: pulumi.Output[str]
+    """Known when the control plane exists: what needs only that (associations) does not wait for nodes."""
+    endpoint: pulumi.Output[str]
+    kubeconfig: pulumi.Output[str]
+    """JSON text without credentials: it runs `aws eks get-token`."""
+
+    def __init__(self, name: str, args: ClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("vllm-eks:infra:Cluster", name, None, opts)
+        settings = args.settings
+
+        control_plane = pulumi_eks.Cluster(
+            name,
+            name=args.cluster_name,
+            version=settings.version,
+            vpc_id=args.network.vpc_id,
+            private_subnet_ids=list(args.network.private_subnet_ids.values()),
+            public_subnet_ids=list(args.network.public_subnet_ids.values()),
+            kubernetes_service_ip_address_range=str(settings.service_cidr),
+            endpoint_private_access=True,
+            endpoint_public_access=bool(settings.public_access),
+            public_access_cidrs=[str(cidr) for cidr in settings.public_access] or None,
+            authentication_mode=pulumi_eks.AuthenticationMode.API,
+            access_entries={key: _access_entry(entry, args.partition) for key, entry in settings.access.items()},
+            enabled_cluster_log_types=list(settings.logs),
+            encryption_config_key_arn=self._secrets_key(name, settings),
+            deletion_protection=settings.deletion_protection,
+            # standard support: an old minor is upgraded by AWS instead of costing six times as much per hour
+            upgrade_policy={"support_type": "STANDARD"},
+            # everything below is made here, in the order that works; the component's own set comes in one go
+            skip_default_node_group=True,
+            skip_default_security_groups=True,
+            bootstrap_self_managed_addons=False,
+            use_default_vpc_cni=True,
+            coredns_addon_options={"enabled": False},
+            kube_proxy_addon_options={"enabled": False},
+            create_oidc_provider=False,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[args.network]),
+        )
+        eks_cluster = control_plane.eks_cluster
+        self.name = eks_cluster.name
+        self.endpoint = eks_cluster.endpoint
+        self.kubeconfig = control_plane.kubeconfig_json
+
+        agents = [
+            addon(
+                key,
+                settings.addons,
+                name=f"{name}-{AWS_NAMES[key]}",
+                cluster_name=self.name,
+                opts=pulumi.ResourceOptions(parent=self, depends_on=[args.network]),
+            )
+            for key in BEFORE_NODES
+        ]
+        nodes = SystemNodes(
+            f"{name}-system",
+            SystemNodesArgs(
+                settings=settings.system_nodes,
+                cluster_name=self.name,
+                # the first two, so that a third zone later does not replace the group
+                subnet_ids=[args.network.private_subnet_ids[zone] for zone in args.zones[:2]],
+                partition=args.partition,
+                tags=args.tags,
+                after=[args.network, *agents],
+            ),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        for key in AFTER_NODES:
+            addon(
+                key,
+                settings.addons,
+                name=f"{name}-{AWS_NAMES[key]}",
+                cluster_name=self.name,
+                opts=pulumi.ResourceOptions(parent=self, depends_on=[nodes]),
+            )
+
+        self.register_outputs({"name": self.name, "endpoint": self.endpoint, "kubeconfig": self.kubeconfig})
+
+    def _secrets_key(self, name: str, settings: ClusterSettings) -> pulumi.Input[str] | None:
+        if settings.secrets_key == "aws":
+            return None
+        if settings.secrets_key != "stack":
+            return settings.secrets_key
+        key = kms.Key(
+            f"{name}-secrets",
+            description="Kubernetes secrets of the cluster",
+            enable_key_rotation=True,
+            deletion_window_in_days=30,
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        return key.arn
+
+
+def _access_entry(entry: AccessEntry, partition: Partition) -> pulumi_eks.AccessEntryArgs:
+    scope = eks.AccessPolicyAssociationAccessScopeArgs(
+        type="namespace" if entry.namespaces else "cluster", namespaces=list(entry.namespaces) or None
+    )
+    policy = f"arn:{partition.name}:eks::aws:cluster-access-policy/{ACCESS_POLICIES[entry.policy]}"
+    return pulumi_eks.AccessEntryArgs(
+        principal_arn=entry.principal,
+        access_policies={entry.policy: pulumi_eks.AccessPolicyAssociationArgs(policy_arn=policy, access_scope=scope)},
+    )

@@ -1,0 +1,120 @@
+"""The nodes that Karpenter does not manage: its own controller, CoreDNS and metrics-server run here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import pulumi
+from pulumi_aws import eks, iam
+from pulumi_aws.ec2 import LaunchTemplate
+from pydantic import Field, StringConstraints
+
+from infra.iam import document, ec2_trust
+from infra.naming import Partition
+from infra.section import EachOnce, Section, Whole
+
+SYSTEM_LABEL = "vllm-eks/system"
+
+NODE_POLICIES = (
+    "AmazonEKSWorkerNodePolicy",
+    "AmazonEKS_CNI_Policy",
+    "AmazonEC2ContainerRegistryPullOnly",
+    "AmazonSSMManagedInstanceCore",
+)
+
+InstanceName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*\.[a-z0-9]+$")]
+
+
+class SystemNodeSettings(Section):
+    """`cluster.systemNodes`."""
+
+    instance_types: Annotated[tuple[InstanceName, ...], Field(min_length=1), EachOnce] = Field(
+        description="a list of x86_64 EC2 instance types without GPU, for example [m7i.large]"
+    )
+    count: Annotated[Whole, Field(ge=2, le=20)] = Field(
+        description="a whole number of nodes, 2 to 20 (Karpenter's two replicas need two nodes in two zones)"
+    )
+    disk_gib: Annotated[Whole, Field(ge=20, le=1000)] = Field(description="a whole number of GiB, 20 to 1000")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemNodesArgs:
+    """What the node group is made of."""
+
+    settings: SystemNodeSettings
+    cluster_name: pulumi.Input[str]
+    subnet_ids: Sequence[pulumi.Input[str]]
+    """One per zone, two zones. A change of this list replaces the node group."""
+    partition: Partition
+    tags: Mapping[str, str]
+    after: Sequence[pulumi.Resource]
+    """What a node needs to become Ready: routes, CNI, kube-proxy, Pod Identity agent."""
+
+
+class SystemNodes(pulumi.ComponentResource):
+    """A managed node group in two zones. EKS makes the access entry of its role itself."""
+
+    node_group_name: pulumi.Output[str]
+    role_arn: pulumi.Output[str]
+
+    def __init__(self, name: str, args: SystemNodesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("vllm-eks:infra:SystemNodes", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self)
+
+        role = iam.Role(
+            name,
+            description="Nodes of the system node group",
+            assume_role_policy=document(ec2_trust(args.partition)),
+            opts=child,
+        )
+        rights = [
+            iam.RolePolicyAttachment(
+                f"{name}-{policy}", role=role.name, policy_arn=args.partition.managed_policy(policy), opts=child
+            )
+            for policy in NODE_POLICIES
+        ]
+        template = LaunchTemplate(
+            name,
+            # one hop: pods without host network cannot take the node's role from IMDS
+            metadata_options={"http_endpoint": "enabled", "http_tokens": "required", "http_put_response_hop_limit": 1},
+            block_device_mappings=[
+                {
+                    "device_name": "/dev/xvda",
+                    "ebs": {
+                        "volume_size": args.settings.disk_gib,
+                        "volume_type": "gp3",
+                        "encrypted": "true",
+                        "delete_on_termination": "true",
+                    },
+                }
+            ],
+            # the provider's default tags end at the template: EC2 tags instances and disks from here
+            tag_specifications=[
+                {"resource_type": kind, "tags": {"Name": name, **args.tags}} for kind in ("instance", "volume")
+            ],
+            opts=child,
+        )
+        group = eks.NodeGroup(
+            name,
+            cluster_name=args.cluster_name,
+            node_role_arn=role.arn,
+            subnet_ids=list(args.subnet_ids),
+            ami_type="AL2023_x86_64_STANDARD",
+            instance_types=list(args.settings.instance_types),
+            launch_template={
+                "id": template.id,
+                "version": template.latest_version.apply(str),
+            },
+            labels={SYSTEM_LABEL: "true"},
+            scaling_config={
+                "min_size": args.settings.count,
+                "desired_size": args.settings.count,
+                "max_size": args.settings.count + 1,
+            },
+            update_config={"max_unavailable": 1},
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[*rights, *args.after]),
+        )
+
+        self.node_group_name = group.node_group_name
+        self.role_arn = role.arn
+        self.register_outputs({"nodeGroupName": self.node_group_name, "roleArn": self.role_arn})

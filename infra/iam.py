@@ -1,0 +1,83 @@
+"""IAM documents: functions of plain values or outputs. Every statement has a `Sid` that says what it is for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+
+from infra.naming import Partition
+
+Statement = Mapping[str, Any]
+
+
+def document(*statements: Statement) -> pulumi.Output[str]:
+    """Return the policy text. Values inside may be outputs: nothing is ever formatted into a string beforehand."""
+    return pulumi.Output.json_dumps({"Version": "2012-10-17", "Statement": list(statements)})
+
+
+def ec2_trust(partition: Partition) -> Statement:
+    """Trust of a node role. EC2's service principal follows the partition's DNS suffix, EKS's does not."""
+    return {
+        "Sid": "NodesAssume",
+        "Effect": "Allow",
+        "Principal": {"Service": f"ec2.{partition.dns_suffix}"},
+        "Action": "sts:AssumeRole",
+    }
+
+
+def pod_identity_trust(
+    cluster: pulumi.Input[str], namespace: pulumi.Input[str], service_account: pulumi.Input[str]
+) -> Statement:
+    """Trust of a Pod Identity role: one service account of one cluster.
+
+    Without `sts:TagSession` the denial names neither the action nor the tags (terrapod PR#1500); a condition on the
+    association's ARN was seen to break it (IAM-01), so the session's own tags are compared.
+    """
+    return {
+        "Sid": "PodsAssume",
+        "Effect": "Allow",
+        "Principal": {"Service": "pods.eks.amazonaws.com"},
+        "Action": ["sts:AssumeRole", "sts:TagSession"],
+        "Condition": {
+            "StringEquals": {
+                "aws:RequestTag/eks-cluster-name": cluster,
+                "aws:RequestTag/kubernetes-namespace": namespace,
+                "aws:RequestTag/kubernetes-service-account": service_account,
+            }
+        },
+    }
+
+
+def read_prefixes(bucket_arn: pulumi.Input[str], *prefixes: str) -> tuple[Statement, ...]:
+    """Statements to list and read everything below the prefixes (each ends with a slash), and nothing else.
+
+    Without ListBucket a missing object answers 403 instead of 404; an un-prefixed listing stays denied.
+    """
+    listed = sorted({form for prefix in prefixes for form in (prefix, f"{prefix}*")})
+    return (
+        {
+            "Sid": "List",
+            "Effect": "Allow",
+            "Action": "s3:ListBucket",
+            "Resource": bucket_arn,
+            "Condition": {"StringLike": {"s3:prefix": listed}},
+        },
+        {
+            "Sid": "Read",
+            "Effect": "Allow",
+            "Action": "s3:GetObject",
+            "Resource": [pulumi.Output.concat(bucket_arn, "/", prefix, "*") for prefix in sorted(prefixes)],
+        },
+    )
+
+
+def deny_plaintext(bucket_arn: pulumi.Input[str]) -> Statement:
+    """Refuse requests without TLS, from everybody."""
+    return {
+        "Sid": "DenyInsecure",
+        "Effect": "Deny",
+        "Principal": "*",
+        "Action": "s3:*",
+        "Resource": [bucket_arn, pulumi.Output.concat(bucket_arn, "/*")],
+        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+    }

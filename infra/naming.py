@@ -1,0 +1,60 @@
+"""Physical names that other things must know, their limits, and the partition that a region belongs to.
+
+Everything that nobody else has to know is auto-named by the engine.
+"""
+
+import re
+from dataclasses import dataclass
+
+CLUSTER_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
+"""EKS API model, CreateCluster.name: 1 to 100 characters."""
+
+AUTONAME_SUFFIX = 8
+"""What the engine appends to a logical name on AWS: a dash and seven hexadecimal digits."""
+
+LIMITS = {"iam-role": 64, "iam-policy": 128, "launch-template": 128, "eks-node-group": 63, "service-account": 63}
+"""Longest physical name, in characters (service API models)."""
+
+MOUNTPOINT_NAMESPACE = "kube-system"
+MOUNTPOINT_SERVICE_ACCOUNT = "s3-csi-driver-sa"
+"""Both are fixed by the EKS add-on `aws-mountpoint-s3-csi-driver` (its chart's `node.serviceAccount.name`)."""
+
+FORBIDDEN_SERVICE_NAMES = re.compile(r"^vllm(-|$)")
+"""A Service `vllm` puts VLLM_PORT=tcp://... into every pod of its namespace and kills vLLM there (vllm#34199)."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """The part of AWS that a region lies in: ARNs and host names differ between them."""
+
+    name: str
+    dns_suffix: str
+
+    def managed_policy(self, policy: str) -> str:
+        """Return the ARN of a policy that AWS manages."""
+        return f"arn:{self.name}:iam::aws:policy/{policy}"
+
+
+def partition_of(region: str) -> Partition:
+    """Return the partition of a region, from its name alone (botocore's partitions.json has the same prefixes)."""
+    if region.startswith("cn-"):
+        return Partition("aws-cn", "amazonaws.com.cn")
+    if region.startswith("us-gov-"):
+        return Partition("aws-us-gov", "amazonaws.com")
+    return Partition("aws", "amazonaws.com")
+
+
+def endpoint_service(region: str, service: str) -> str:
+    """Return the VPC endpoint service name.
+
+    Some interface services carry another prefix in China (`aws ec2 describe-vpc-endpoint-services` there; the CDK keeps
+    the same list of exceptions).
+    """
+    reversed_in_china = {"ecr.api", "ecr.dkr", "sts"}
+    prefix = "cn.com.amazonaws" if region.startswith("cn-") and service in reversed_in_china else "com.amazonaws"
+    return f"{prefix}.{region}.{service}"
+
+
+def server_service_account(server: str) -> str:
+    """Return the service account that a vLLM server's pods run as."""
+    return f"{server}-server"

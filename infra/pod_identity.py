@@ -1,0 +1,59 @@
+"""Role, trust and association as one unit, for one service account.
+
+Pods take the namespace and the service account from here, so that no letter can differ, and so that they start after
+the association: the webhook injects credentials at admission and never later (amazon-eks-pod-identity-webhook#264).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_aws import eks, iam
+
+from infra.iam import Statement, document, pod_identity_trust
+
+
+@dataclass(frozen=True, kw_only=True)
+class PodIdentityArgs:
+    """Who may do what."""
+
+    cluster_name: pulumi.Input[str]
+    """An output of the cluster: the association is made as soon as the control plane exists."""
+    namespace: str
+    service_account: str
+    statements: Sequence[Statement]
+
+
+class PodIdentity(pulumi.ComponentResource):
+    """AWS identity of the pods that run as one service account."""
+
+    namespace: pulumi.Output[str]
+    """Of the association: known when the identity can be used."""
+    service_account: pulumi.Output[str]
+    role_arn: pulumi.Output[str]
+
+    def __init__(self, name: str, args: PodIdentityArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("vllm-eks:infra:PodIdentity", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self)
+
+        role = iam.Role(
+            name,
+            description=f"Pods of {args.namespace}/{args.service_account}",
+            assume_role_policy=document(pod_identity_trust(args.cluster_name, args.namespace, args.service_account)),
+            opts=child,
+        )
+        rights = iam.RolePolicy(name, role=role.id, policy=document(*args.statements), opts=child)
+        association = eks.PodIdentityAssociation(
+            name,
+            cluster_name=args.cluster_name,
+            namespace=args.namespace,
+            service_account=args.service_account,
+            role_arn=role.arn,
+            # a pod that gets the role before its rights fails its first read and may never ask again
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[rights]),
+        )
+
+        self.namespace = association.namespace
+        self.service_account = association.service_account
+        self.role_arn = role.arn
+        self.register_outputs({"namespace": self.namespace, "serviceAccount": self.service_account})

@@ -1,0 +1,183 @@
+"""What every section of the stack file is made of: strict models, scalar types, and one line per mistake.
+
+A field's `description` says what the key may hold. It is the reference of the stack file and the second half of every
+refusal, so that the two cannot drift apart.
+"""
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
+from pydantic.alias_generators import to_camel
+
+SHOWN_VALUE = 80
+"""Characters of a refused value that a message repeats."""
+
+
+class Section(BaseModel):
+    """One mapping of the stack file: camelCase keys, unknown keys refused, immutable."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, hide_input_in_errors=True)
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """A mistake in the stack file: where, and what about it."""
+
+    path: tuple[str | int, ...]
+    problem: str
+
+    def __str__(self) -> str:
+        """Return the line that the user reads: `servers.chat.pool: "g7": ...`."""
+        return f"{'.'.join(map(str, self.path))}: {self.problem}"
+
+
+def _flag(value: object) -> object:
+    """`pulumi config set` writes booleans as text (pulumi#18632); only the two exact words are clear."""
+    words = {"true": True, "false": False}
+    if isinstance(value, str) and value in words:
+        return words[value]
+    if isinstance(value, bool):
+        return value
+    raise ValueError
+
+
+def _whole(value: object) -> object:
+    """Refuse what only looks like a whole number: true, 3.0, "1e3"."""
+    if isinstance(value, str) and re.fullmatch(r"-?(0|[1-9][0-9]*)", value):
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise ValueError
+
+
+def _decimal(value: object) -> object:
+    """Numbers and their text, but neither booleans nor words such as "nan"."""
+    if isinstance(value, str) and re.fullmatch(r"[0-9]+(\.[0-9]+)?", value):
+        return float(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    raise ValueError
+
+
+Flag = Annotated[bool, BeforeValidator(_flag)]
+Whole = Annotated[int, BeforeValidator(_whole)]
+Decimal = Annotated[float, BeforeValidator(_decimal)]
+
+
+def _each_once(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    for value in values:
+        if values.count(value) > 1:
+            raise ValueError(f"{value} stands there twice")
+    return values
+
+
+EachOnce = AfterValidator(_each_once)
+"""For lists whose items become resources: a repeated one would be a repeated URN."""
+
+DNS_LABEL = r"^[a-z]([a-z0-9-]*[a-z0-9])?$"
+KeyName = Annotated[str, StringConstraints(pattern=DNS_LABEL, max_length=30)]
+"""Name of a pool, a server, an access entry: part of resource names, so 30 characters leave room for every suffix."""
+
+
+S = TypeVar("S", bound=Section)
+
+
+def validated(model: type[S], raw: object, name: str) -> tuple[S | None, list[Complaint]]:
+    """Return the tree, or None and every mistake in it.
+
+    Args:
+        model: the tree's own section.
+        raw: what YAML gave.
+        name: what a complaint about the whole tree calls it; the paths of all others start below it.
+    """
+    try:
+        return model.model_validate(raw), []
+    except ValidationError as error:
+        return None, [_complaint(model, raw, name, dict(detail)) for detail in error.errors(include_url=False)]
+
+
+def shown(value: object) -> str:
+    """Return the value as the user wrote it (JSON), cut when it is long."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= SHOWN_VALUE else f"{text[: SHOWN_VALUE - 3]}..."
+
+
+def nearest(word: str, allowed: Sequence[str]) -> str:
+    """Return the hint for a typo: the nearest allowed word, or all of them when none is near."""
+    close = difflib.get_close_matches(word, allowed, n=1)
+    return f"did you mean {close[0]}?" if close else f"allowed: {', '.join(sorted(allowed)) or 'none'}"
+
+
+def checked(expected: str, holds: Callable[[str], bool]) -> Callable[[str], str]:
+    """Return a validator for text whose refusal is `expected <expected>`."""
+
+    def check(value: str) -> str:
+        if holds(value):
+            return value
+        raise ValueError(f"expected {expected}")
+
+    return check
+
+
+def _complaint(model: type[Section], raw: object, name: str, detail: dict[str, Any]) -> Complaint:
+    where: tuple[str | int, ...] = detail["loc"]
+    # pydantic marks a refused mapping key with a trailing "[key]"
+    is_key = bool(where) and where[-1] == "[key]"
+    where = where[:-1] if is_key else where
+    owner, description = _described(model, where)
+    path = where or (name,)
+    if detail["type"] == "extra_forbidden":
+        return Complaint(
+            path, f"unknown key; {nearest(str(where[-1]), [_alias(owner, f) for f in owner.model_fields])}"
+        )
+    if detail["type"] == "missing":
+        return Complaint(path, f"missing; expected {description}")
+    if is_key:
+        return Complaint(path, f"{shown(where[-1])} is not a name; {NAME_RULE}")
+    value = shown(_value(raw, where))
+    if detail["type"] == "model_type":
+        section, _ = _described(model, (*where, ""))
+        return Complaint(path, f"{value} is not a mapping; expected the keys {_keys(section)}")
+    own = str(detail.get("ctx", {}).get("error", ""))
+    return Complaint(path, f"{value}; {own}" if own else f"{value}; expected {description}")
+
+
+NAME_RULE = "expected a lower-case DNS label of at most 30 characters"
+
+
+def _described(model: type[Section], where: Sequence[str | int]) -> tuple[type[Section], str]:
+    """Return the section that holds the last key of a path, and the description of that key's field."""
+    owner, description, inner = model, "", model
+    for step in where:
+        owner = inner
+        field = next((f for name, f in owner.model_fields.items() if _alias(owner, name) == step), None)
+        if field is not None:  # else a list index or a mapping's own key: the field above still describes it
+            description = field.description or ""
+            inner = next(_sections(field.annotation), owner)
+    return owner, description
+
+
+def _sections(annotation: Any) -> Iterator[type[Section]]:
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        yield annotation
+    for argument in getattr(annotation, "__args__", ()):
+        yield from _sections(argument)
+
+
+def _alias(owner: type[Section], name: str) -> str:
+    return owner.model_fields[name].alias or name
+
+
+def _keys(model: type[Section]) -> str:
+    return ", ".join(_alias(model, name) for name in model.model_fields)
+
+
+def _value(raw: Any, where: Sequence[str | int]) -> object:
+    for step in where:
+        raw = raw[step]
+    return raw

@@ -1,0 +1,230 @@
+"""The stack file as one typed tree, composed of the sections that live beside each component.
+
+`parse` reports every mistake at once: first what is wrong inside a section, then what does not fit between the sections
+that are right.
+"""
+
+import inspect
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import pulumi
+from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter
+
+from infra.cluster.cluster import ClusterSettings, PrincipalArn
+from infra.gpu_pools import GpuPool
+from infra.model_bucket import ModelBucketSettings
+from infra.naming import CLUSTER_NAME, FORBIDDEN_SERVICE_NAMES, partition_of
+from infra.network import NetworkSettings
+from infra.section import DNS_LABEL, Complaint, KeyName, Section, nearest, shown, validated
+from serving.fit import placement_problems, pool_demand, server_problems
+from serving.server import ServerSettings
+
+PROJECT, KEY = "vllm-eks", "settings"
+RESERVED_TAGS = re.compile(r"^(aws:|eks:|kubernetes\.io/|k8s\.io/|karpenter\.(sh|k8s\.aws)/|Name$)")
+
+
+def _tags(value: Mapping[str, str]) -> Mapping[str, str]:
+    for key in value:
+        if RESERVED_TAGS.match(key):
+            # a default tag `kubernetes.io/cluster/<name>` would make every security group claim the cluster
+            raise ValueError(f"{key} is reserved; expected keys of your own")
+    return value
+
+
+TagKey = Annotated[str, StringConstraints(pattern=r"^[\w .:/=+@-]+$", max_length=128)]
+TagValue = Annotated[str, StringConstraints(pattern=r"^[\w .:/=+@-]*$", max_length=256)]
+
+
+class AccountSettings(Section):
+    """`account`."""
+
+    id: Annotated[str, StringConstraints(pattern=r"^[0-9]{12}$")] = Field(
+        description="the AWS account's 12 digits in quotes"
+    )
+    deployer: PrincipalArn = Field(description="the ARN of the IAM role or user that runs `pulumi up`")
+
+
+class Settings(Section):
+    """`vllm-eks:settings`."""
+
+    name: Annotated[str, StringConstraints(pattern=CLUSTER_NAME)] = Field(
+        description="the EKS cluster's name: 1 to 100 letters, digits, - and _, starting with a letter or digit"
+    )
+    account: AccountSettings = Field(description="which account")
+    tags: Annotated[Mapping[TagKey, TagValue], AfterValidator(_tags)] = Field(
+        description="a mapping of tag keys to text (numbers in quotes)"
+    )
+    network: NetworkSettings = Field(description="the VPC")
+    cluster: ClusterSettings = Field(description="the EKS cluster")
+    model_bucket: ModelBucketSettings = Field(description="where the weights lie")
+    namespace: Annotated[str, StringConstraints(pattern=DNS_LABEL, max_length=63)] = Field(
+        description="a lower-case DNS label of at most 63 characters: the Kubernetes namespace of the servers"
+    )
+    gpu_pools: Mapping[KeyName, GpuPool] = Field(description="GPU pools by name")
+    servers: Mapping[KeyName, ServerSettings] = Field(description="vLLM servers by name")
+
+
+def load() -> tuple[str, Settings]:
+    """Return the region and the settings of the selected stack.
+
+    Raises:
+        pulumi.RunError: one line per mistake.
+    """
+    config = pulumi.Config(PROJECT)
+    text = config.get(KEY)
+    name = config.full_key(KEY)
+    if text is None:
+        raise pulumi.RunError(f"{name}: missing; copy it from Pulumi.dev.yaml into this stack's file")
+    if pulumi.runtime.is_config_secret(name):
+        raise pulumi.RunError(
+            f"{name}: holds a secret; settings are written to plain outputs and manifests, so secrets have config keys"
+            " of their own"
+        )
+    try:
+        raw = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise pulumi.RunError(f"{name}: not a mapping: {error}") from None
+    region = pulumi.Config("aws").get("region") or ""
+    return region, parse(raw, region)
+
+
+def parse(raw: object, region: str) -> Settings:
+    """Return the settings of a tree as YAML gives it.
+
+    Raises:
+        pulumi.RunError: one line per mistake: the path, the value, what is allowed.
+    """
+    whole, complaints = validated(Settings, raw, f"{PROJECT}:{KEY}")
+    pools = raw.get("gpuPools") if isinstance(raw, Mapping) else None
+    known = {
+        "region": region,
+        "pool_names": list(pools) if isinstance(pools, Mapping) else [],
+        **_right_parts(whole, raw, complaints),
+    }
+    for check in CHECKS:
+        wanted = inspect.signature(check).parameters
+        if known.keys() >= wanted.keys():
+            complaints.extend(check(**{name: known[name] for name in wanted}))
+    if whole is None or complaints:
+        count = "1 mistake" if len(complaints) == 1 else f"{len(complaints)} mistakes"
+        raise pulumi.RunError("\n".join([f"the stack file has {count}:", *(f"  {line}" for line in complaints)]))
+    return whole
+
+
+def _right_parts(whole: Settings | None, raw: object, complaints: list[Complaint]) -> dict[str, Any]:
+    """Return every section without a mistake, and of pools and servers those without one: the rest can be compared."""
+    if whole is not None:
+        return {name: getattr(whole, name) for name in Settings.model_fields}
+    if not isinstance(raw, Mapping):
+        return {}
+    parts: dict[str, Any] = {}
+    for name, field in Settings.model_fields.items():
+        key = field.alias or name
+        value = raw.get(key)
+        wrong = {complaint.path[1:2] for complaint in complaints if complaint.path[:1] == (key,)}
+        if name in ("gpu_pools", "servers") and isinstance(value, Mapping):
+            value = {entry: content for entry, content in value.items() if (entry,) not in wrong}
+            wrong &= {()}
+        if not wrong:
+            # the field's own constraints, without its alias
+            annotation: Any = Annotated[(field.annotation, Field(), *field.metadata)]
+            parts[name] = TypeAdapter(annotation).validate_python(value)
+    return parts
+
+
+def _region(region: str) -> Iterator[Complaint]:
+    if not re.fullmatch(r"[a-z]{2,}(-[a-z]+)+-[0-9]", region):
+        yield Complaint(("aws:region",), f"{shown(region)}; expected a region, for example us-west-2")
+
+
+def _zones_in_the_region(region: str, network: NetworkSettings) -> Iterator[Complaint]:
+    for zone in network.zones:
+        if zone[:-1] != region:
+            yield Complaint(("network", "zones"), f"{shown(zone)} is not a zone of {region}; expected {region}a, ...")
+
+
+def _services_beside_the_vpc(network: NetworkSettings, cluster: ClusterSettings) -> Iterator[Complaint]:
+    if network.cidr.overlaps(cluster.service_cidr):
+        yield Complaint(
+            ("cluster", "serviceCidr"), f'"{cluster.service_cidr}" overlaps with network.cidr {network.cidr}'
+        )
+
+
+def _access_entries(account: AccountSettings, cluster: ClusterSettings) -> Iterator[Complaint]:
+    """EKS makes the deployer's entry itself and answers a second one of any principal with 409."""
+    seen = {account.deployer: "account.deployer, which is cluster admin without an entry"}
+    for name, entry in cluster.access.items():
+        path = ("cluster", "access", name, "principal")
+        if entry.principal in seen:
+            yield Complaint(path, f"{shown(entry.principal)} is already {seen[entry.principal]}")
+        seen.setdefault(entry.principal, f"cluster.access.{name}")
+
+
+def _arns_in_the_partition(region: str, account: AccountSettings, cluster: ClusterSettings) -> Iterator[Complaint]:
+    partition = partition_of(region).name
+    arns = {("account", "deployer"): account.deployer} | {
+        ("cluster", "access", name, "principal"): entry.principal for name, entry in cluster.access.items()
+    }
+    if cluster.secrets_key.startswith("arn:"):
+        arns["cluster", "secretsKey"] = cluster.secrets_key
+    for path, arn in arns.items():
+        _, of, service, where, *_ = arn.split(":")
+        if of != partition:
+            yield Complaint(path, f"{shown(arn)} is not in the partition of {region}; expected arn:{partition}:...")
+        elif service == "kms" and where != region:
+            yield Complaint(path, f"{shown(arn)} is a key of {where}; expected one of {region}")
+
+
+def _deployer_of_the_account(account: AccountSettings) -> Iterator[Complaint]:
+    if account.deployer.split(":")[4] != account.id:
+        yield Complaint(("account", "deployer"), f"{shown(account.deployer)} is not of account.id {account.id}")
+
+
+def _models_in_the_bucket(
+    model_bucket: ModelBucketSettings, servers: Mapping[str, ServerSettings]
+) -> Iterator[Complaint]:
+    for name, server in servers.items():
+        if server.model.uri.bucket != model_bucket.name:
+            path = ("servers", name, "model", "uri")
+            yield Complaint(path, f"{shown(server.model.uri.bucket)} is not modelBucket.name {model_bucket.name}")
+
+
+def _servers_by_themselves(servers: Mapping[str, ServerSettings]) -> Iterator[Complaint]:
+    for name, server in servers.items():
+        if FORBIDDEN_SERVICE_NAMES.match(name):
+            yield Complaint(("servers", name), "a Service called so sets VLLM_* variables in pods and kills vLLM there")
+        for path, problem in server_problems(server):
+            yield Complaint(("servers", name, *path), problem)
+
+
+def _servers_on_their_pools(
+    region: str, pool_names: list[str], gpu_pools: Mapping[str, GpuPool], servers: Mapping[str, ServerSettings]
+) -> Iterator[Complaint]:
+    for name, server in servers.items():
+        if server.pool not in pool_names:
+            yield Complaint(("servers", name, "pool"), f"{shown(server.pool)}; {nearest(server.pool, pool_names)}")
+        elif server.pool in gpu_pools:
+            for path, problem in placement_problems(server, gpu_pools[server.pool], region):
+                yield Complaint(("servers", name, *path), problem)
+    for name, pool in gpu_pools.items():
+        demand = pool_demand(name, servers)
+        if sum(demand.values()) > pool.max_gpus:
+            total = " + ".join(f"{server} {gpus}" for server, gpus in demand.items())
+            yield Complaint(("gpuPools", name, "maxGpus"), f"{total} = {sum(demand.values())} GPUs > {pool.max_gpus}")
+
+
+CHECKS = (
+    _region,
+    _zones_in_the_region,
+    _services_beside_the_vpc,
+    _access_entries,
+    _arns_in_the_partition,
+    _deployer_of_the_account,
+    _models_in_the_bucket,
+    _servers_by_themselves,
+    _servers_on_their_pools,
+)
+"""What spans sections. A check runs when every section that it names as a parameter is right."""
