@@ -1,0 +1,1 @@
+"""What runs on the cluster: vLLM servers, their command lines and pods."""

@@ -1,0 +1,160 @@
+"""The engine: its settings, its time limits, and its command line."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, JsonValue
+
+from infra.section import Decimal, Section, Whole, checked, shown
+from serving.arguments import ENGINES, BadArgumentError, written
+
+START_LIMIT = 1800
+"""Seconds that an engine may take from start to serving, on the worst path: every cache missed.
+
+The one constant behind VLLM_ENGINE_READY_TIMEOUT_S, the startup probe, the progress deadline and Pulumi's time-out. It
+is part of vLLM's compile-cache key (gpu.md 5), so it must never differ between servers, environments or ladder steps.
+"""
+
+STARTUP_PERIOD = 5
+STARTUP_SLACK = 120
+"""Seconds beyond START_LIMIT for what runs before the engine's own clock: imports, arguments, the model's config."""
+
+NODE_LIMIT, PULL_LIMIT, RESTORE_LIMIT = 900, 600, 120
+"""Seconds: Karpenter gives a node 15 minutes to register; 10 GB of image over a slow path; the cache restore."""
+
+PROGRESS_DEADLINE = NODE_LIMIT + PULL_LIMIT + RESTORE_LIMIT + START_LIMIT + STARTUP_SLACK
+PULUMI_TIMEOUT = PROGRESS_DEADLINE + 300
+
+TEARDOWN = 5
+"""Seconds from the last request to the end of the process (3.8 s measured, gpu.md 10)."""
+GRACE_LIMIT = 100
+"""A Spot notice is 120 s: what takes longer is killed."""
+
+PORT = 8000
+ROOT = "/vllm-cache"
+"""Everything that vLLM writes lies below it."""
+HOME = f"{ROOT}/home"
+"""Part of the compile-cache key: the same for every server, for ever."""
+
+REPOSITORY = "vllm/vllm-openai"
+
+REFUSED = {
+    "api-key": "a key on the command line is in the pod spec and in the log; check tokens in front of the engine",
+    "config": "a second source of arguments would escape these checks",
+    "uds": "probes and Services need the TCP port",
+    "headless": "a headless engine serves nothing",
+    "nnodes": "one server runs on one node",
+    "enable-sleep-mode": "opens endpoints without authentication; it comes as a technique of its own",
+}
+"""Flags that no stack file may set, and why."""
+
+
+def _image(value: str) -> str:
+    path, _, digest = value.partition("@")
+    tag = path.rpartition("/")[2].partition(":")[2]
+    if not re.fullmatch(r"[a-z0-9][\w.:/-]*", path) or (digest and not re.fullmatch(r"sha256:[0-9a-f]{64}", digest)):
+        raise ValueError("expected an image reference")
+    if not (tag or digest) or tag == "latest":
+        raise ValueError("moves under a running server; expected a fixed tag or a digest")
+    return value
+
+
+class EngineSettings(Section):
+    """`servers.<name>.engine`.
+
+    What vLLM would choose by GPU memory is pinned: a default that moves with the GPU is another compile cache.
+    """
+
+    version: Annotated[
+        str,
+        AfterValidator(
+            checked(f"an engine version with an argument table: {', '.join(ENGINES)}", lambda v: v in ENGINES)
+        ),
+    ] = Field(description=f"an engine version in quotes, one of {', '.join(ENGINES)}")
+    image: Annotated[str, AfterValidator(_image)] | None = Field(
+        default=None, description=f"an image reference with a fixed tag (left out: {REPOSITORY}:v<version>)"
+    )
+    max_model_len: Annotated[Whole, Field(ge=256, le=10_000_000)] = Field(
+        description="a whole number of tokens, 256 to 10000000"
+    )
+    max_num_batched_tokens: Annotated[Whole, Field(ge=256, le=1_000_000)] = Field(
+        description="a whole number of tokens, 256 to 1000000"
+    )
+    max_num_seqs: Annotated[Whole, Field(ge=1, le=8192)] = Field(description="a whole number of requests, 1 to 8192")
+    gpu_memory_utilization: Annotated[Decimal, Field(ge=0.1, le=0.98)] = Field(
+        description="a share of GPU memory, 0.1 to 0.98"
+    )
+    tensor_parallel: Annotated[Whole, Field(ge=1, le=16)] = Field(description="a whole number of GPUs, 1 to 16")
+    args: Mapping[str, JsonValue] = Field(
+        description="further `vllm serve` flags without dashes, each with its value (may be empty: {})"
+    )
+
+    @property
+    def image_reference(self) -> str:
+        """The upstream image."""
+        return self.image or f"{REPOSITORY}:v{self.version}"
+
+
+OWN_FLAGS = {
+    "served-model-name": "model.servedName",
+    "max-model-len": "engine.maxModelLen",
+    "max-num-batched-tokens": "engine.maxNumBatchedTokens",
+    "max-num-seqs": "engine.maxNumSeqs",
+    "gpu-memory-utilization": "engine.gpuMemoryUtilization",
+    "tensor-parallel-size": "engine.tensorParallel",
+    "shutdown-timeout": "shutdown.requestSeconds",
+    "host": None,
+    "port": None,
+    "disable-access-log-for-endpoints": None,
+}
+"""Flags that the program sets, and the key of the server that decides them."""
+
+
+def own_flags(engine: EngineSettings, served_name: str, request_seconds: int) -> dict[str, Any]:
+    """Return the flags of every server, whatever its techniques."""
+    return {
+        "served-model-name": [served_name],
+        "max-model-len": engine.max_model_len,
+        "max-num-batched-tokens": engine.max_num_batched_tokens,
+        "max-num-seqs": engine.max_num_seqs,
+        "gpu-memory-utilization": engine.gpu_memory_utilization,
+        "tensor-parallel-size": engine.tensor_parallel,
+        # 0, vLLM's default, cuts running requests on SIGTERM so that they look complete (gpu.md 10)
+        "shutdown-timeout": request_seconds,
+        "host": "0.0.0.0",  # noqa: S104 - the pod's own address; a NetworkPolicy or proxy narrows it
+        "port": PORT,
+        "disable-access-log-for-endpoints": "/health,/metrics,/ping",
+    }
+
+
+def command_line(engine: EngineSettings, flags: Mapping[str, Any]) -> list[str]:
+    """Return every argument after the model, the stack file's own last.
+
+    Raises:
+        BadArgumentError: a flag that this engine version does not take.
+    """
+    return [item for flag, value in {**flags, **engine.args}.items() for item in written(engine.version, flag, value)]
+
+
+def argument_problems(engine: EngineSettings, taken: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield (flag, problem) for each entry of `args` that cannot stand.
+
+    Args:
+        engine: the server's engine.
+        taken: flags that techniques set, with the technique's name.
+    """
+    for flag, value in engine.args.items():
+        bare = flag.lstrip("-")
+        if bare in REFUSED:
+            yield flag, f"refused: {REFUSED[bare]}"
+        elif bare in OWN_FLAGS:
+            key = OWN_FLAGS[bare]
+            yield flag, f"set by the program; {f'change {key} instead' if key else 'it is the same for every server'}"
+        elif bare in taken:
+            yield flag, f"set by the technique {taken[bare]}"
+        else:
+            try:
+                written(engine.version, flag, value)
+            except BadArgumentError as error:
+                yield flag, f"{shown(value)}; {error}"

@@ -1,0 +1,63 @@
+"""Whether a server can run where it is put: the arithmetic of its pool's nodes, its techniques and its flags."""
+
+from collections.abc import Iterator, Mapping
+
+from infra.gpu_pools import GpuPool
+from serving.engine import GRACE_LIMIT, TEARDOWN, argument_problems
+from serving.server import ServerSettings, situation
+from serving.techniques import flag_owners, technique_problems
+
+DAEMONSETS_CPU = 500
+DAEMONSETS_MEMORY = 2048
+"""Millicores and MiB that node agents take from what is allocatable: CNI, proxy, Pod Identity, Mountpoint and its pods.
+Estimated; a pod that asks for the rest stays pending (karpenter#8064)."""
+
+Problem = tuple[tuple[str, ...], str]
+"""Path below `servers.<name>`, and what is wrong."""
+
+
+def server_problems(server: ServerSettings) -> Iterator[Problem]:
+    """Yield what is wrong with a server wherever it runs."""
+    shutdown = server.shutdown
+    if shutdown.grace > GRACE_LIMIT:
+        yield (
+            ("shutdown",),
+            f"drainSeconds {shutdown.drain_seconds} + requestSeconds {shutdown.request_seconds} + teardown {TEARDOWN}"
+            f" = {shutdown.grace} s > {GRACE_LIMIT} s (a Spot notice is 120 s)",
+        )
+    for problem in technique_problems(server.techniques, None):
+        yield ("techniques",), problem
+    for flag, problem in argument_problems(server.engine, flag_owners(server.techniques)):
+        yield ("engine", "args", flag), problem
+
+
+def placement_problems(server: ServerSettings, pool: GpuPool, region: str) -> Iterator[Problem]:
+    """Yield what does not fit on the nodes of the pool."""
+    wanted = server.engine.tensor_parallel
+    for kind in pool.types:
+        if kind.gpus < wanted:
+            yield ("engine", "tensorParallel"), f"{wanted} GPUs > {kind.gpus} on {kind.name} of pool {server.pool}"
+    smallest = min(pool.types, key=lambda kind: kind.allocatable_memory)
+    memory = server.resources.memory_gib * 1024
+    if memory + DAEMONSETS_MEMORY > smallest.allocatable_memory:
+        yield (
+            ("resources", "memoryGib"),
+            f"{memory} MiB + {DAEMONSETS_MEMORY} MiB node agents = {memory + DAEMONSETS_MEMORY} MiB"
+            f" > {smallest.allocatable_memory} MiB allocatable on {smallest.name}",
+        )
+    slowest = min(pool.types, key=lambda kind: kind.allocatable_cpu)
+    cpu = server.resources.cpu * 1000
+    if cpu + DAEMONSETS_CPU > slowest.allocatable_cpu:
+        yield (
+            ("resources", "cpu"),
+            f"{cpu}m + {DAEMONSETS_CPU}m node agents = {cpu + DAEMONSETS_CPU}m"
+            f" > {slowest.allocatable_cpu}m allocatable on {slowest.name}",
+        )
+    known = [name for name in server.techniques if not list(technique_problems([name], None))]
+    for problem in technique_problems(known, situation(server, pool, region)):
+        yield ("techniques",), problem
+
+
+def pool_demand(name: str, servers: Mapping[str, ServerSettings]) -> dict[str, int]:
+    """Return the GPUs that each server takes from a pool."""
+    return {key: server.engine.tensor_parallel for key, server in servers.items() if server.pool == name}

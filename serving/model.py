@@ -1,0 +1,52 @@
+"""Which model a server serves, and where it lies."""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, StringConstraints
+
+from infra.model_bucket import MODELS
+from infra.section import Decimal, Section
+
+URI_FORM = f"s3://<bucket>/{MODELS}<name>/<revision>/"
+
+GIB = 1024**3
+
+
+@dataclass(frozen=True)
+class ModelUri:
+    """A model's place. One spelling: vLLM hashes the URL, so a missing slash would be another compile cache."""
+
+    bucket: str
+    prefix: str
+    """Ends with a slash."""
+
+
+def _uri(value: object) -> ModelUri:
+    if not isinstance(value, str):
+        raise ValueError(f"expected {URI_FORM}")  # noqa: TRY004 - pydantic turns only ValueError into a line
+    match = re.fullmatch(r"s3://([a-z0-9-]{3,63})/([\w.-]+(?:/[\w.-]+)*)/?", value)
+    if match is None or ".." in value:
+        raise ValueError(f"expected {URI_FORM}")
+    bucket, path = match.groups()
+    if not f"{path}/".startswith(MODELS) or path.count("/") < MODELS.count("/") + 1:
+        raise ValueError(f"not a folder of one model below {MODELS}; expected {URI_FORM}")
+    return ModelUri(bucket, f"{path}/")
+
+
+class ModelSettings(Section):
+    """`servers.<name>.model`."""
+
+    uri: Annotated[ModelUri, BeforeValidator(_uri)] = Field(description=URI_FORM)
+    served_name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_./:-]+$", max_length=100)] = Field(
+        description="the model name that clients send: letters, digits and . _ / : -"
+    )
+    size_gib: Annotated[Decimal, Field(gt=0, le=2000)] = Field(
+        description="the size of the checkpoint's safetensors in GiB, for example 30.5"
+    )
+
+    @property
+    def size(self) -> int:
+        """Bytes of the checkpoint."""
+        return round(self.size_gib * GIB)

@@ -1,0 +1,192 @@
+"""The pod of a vLLM server: the baseline that every technique changes, and its rendering as a pod template."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Annotated, Any
+
+import pulumi
+from pydantic import Field
+
+from infra.gpu_pools import GPU_RESOURCE, toleration
+from infra.section import Section, Whole
+from serving.engine import (
+    HOME,
+    PORT,
+    ROOT,
+    START_LIMIT,
+    STARTUP_PERIOD,
+    STARTUP_SLACK,
+    TEARDOWN,
+    EngineSettings,
+    command_line,
+    own_flags,
+)
+from serving.model import ModelSettings
+
+MODEL_MOUNT = "/models"
+CONTAINER = "vllm"
+
+Manifest = Any
+"""A piece of a Kubernetes object, spelled as the API spells it. (The SDK's own types know only snake_case keys.)"""
+
+
+class ResourceSettings(Section):
+    """`servers.<name>.resources`. GPUs follow from `engine.tensorParallel`."""
+
+    cpu: Annotated[Whole, Field(ge=1, le=192)] = Field(description="a whole number of vCPUs, 1 to 192")
+    memory_gib: Annotated[Whole, Field(ge=4, le=4096)] = Field(description="a whole number of GiB, 4 to 4096")
+
+
+class ShutdownSettings(Section):
+    """`servers.<name>.shutdown`.
+
+    SIGTERM closes the port at once (measured on vLLM 0.26): what is still routed to the pod must arrive before.
+    """
+
+    drain_seconds: Annotated[Whole, Field(ge=5, le=60)] = Field(
+        description="a whole number of seconds, 5 to 60, between leaving the Service and SIGTERM"
+    )
+    request_seconds: Annotated[Whole, Field(ge=1, le=90)] = Field(
+        description="a whole number of seconds, 1 to 90, that running requests get after SIGTERM"
+    )
+
+    @property
+    def grace(self) -> int:
+        """Seconds from the pod's deletion to SIGKILL."""
+        return self.drain_seconds + self.request_seconds + TEARDOWN
+
+
+@dataclass(frozen=True, kw_only=True)
+class Situation:
+    """What is known of a server before any technique: what techniques decide by."""
+
+    model: ModelSettings
+    engine: EngineSettings
+    resources: ResourceSettings
+    shutdown: ShutdownSettings
+    region: str
+    """Of the bucket and the cluster: they are in one region, or the gateway endpoint carries nothing."""
+    network: int
+    """Mbit/s: the slowest instance type of the pool."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pod:
+    """What techniques may change. Everything else of the template is the same for every server."""
+
+    model: pulumi.Input[str]
+    """First argument of `vllm serve`: a folder or an s3:// URI."""
+    flags: Mapping[str, Any]
+    env: Mapping[str, str]
+    volumes: Mapping[str, Manifest] = field(default_factory=dict)
+    """Volume sources by volume name."""
+    mounts: Mapping[str, Manifest] = field(default_factory=dict)
+    """Container mounts by volume name."""
+
+
+def baseline(situation: Situation, claim: pulumi.Input[str]) -> Pod:
+    """Return the pod with no technique: weights through Mountpoint, vLLM's default loader, caches in the container.
+
+    Args:
+        situation: the server.
+        claim: the claim of the Mountpoint volume that shows the model's folder.
+    """
+    return Pod(
+        model=MODEL_MOUNT,
+        flags=own_flags(situation.engine, situation.model.served_name, situation.shutdown.request_seconds),
+        env={
+            # without a region the C++ SDK asks IMDS for 5 s and then takes the wrong one (vllm.md A20)
+            "AWS_REGION": situation.region,
+            "AWS_DEFAULT_REGION": situation.region,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "HF_HUB_OFFLINE": "1",
+            "HOME": HOME,
+            "VLLM_ENGINE_READY_TIMEOUT_S": str(START_LIMIT),
+            "VLLM_NO_USAGE_STATS": "1",
+        },
+        volumes={
+            "cache": {"emptyDir": {}},
+            "models": {"persistentVolumeClaim": {"claimName": claim, "readOnly": True}},
+            # the ring of a tensor-parallel engine: 240 MiB, SIGBUS with the runtime's 64 MB (vllm#48879)
+            "shm": {"emptyDir": {"medium": "Memory", "sizeLimit": "2Gi"}},
+        },
+        mounts={
+            "cache": {"mountPath": ROOT},
+            "models": {"mountPath": MODEL_MOUNT, "readOnly": True},
+            "shm": {"mountPath": "/dev/shm"},  # noqa: S108 - POSIX shared memory, not a temporary file
+        },
+    )
+
+
+def template(
+    pod: Pod,
+    situation: Situation,
+    *,
+    service_account: pulumi.Input[str],
+    labels: Mapping[str, str],
+    node_selector: Mapping[str, str],
+) -> Manifest:
+    """Return the pod template of the Deployment."""
+    return {
+        "metadata": {
+            "labels": dict(labels),
+            # consolidation would cost a cold start; interruption and expiry still drain (KRP-01)
+            "annotations": {"karpenter.sh/do-not-disrupt": "true"},
+        },
+        "spec": {
+            "serviceAccountName": service_account,
+            # Pod Identity projects a token of its own; the Kubernetes API is not for the engine
+            "automountServiceAccountToken": False,
+            # a Service called `vllm` would set VLLM_PORT=tcp://... (vllm#34199)
+            "enableServiceLinks": False,
+            "nodeSelector": dict(node_selector),
+            "tolerations": [toleration()],
+            "terminationGracePeriodSeconds": situation.shutdown.grace,
+            "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
+            "containers": [_container(pod, situation)],
+            "volumes": [{"name": name, **source} for name, source in sorted(pod.volumes.items())],
+        },
+    }
+
+
+def _container(pod: Pod, situation: Situation) -> Manifest:
+    resources = situation.resources
+    gpus = str(situation.engine.tensor_parallel)
+    return {
+        "name": CONTAINER,
+        "image": situation.engine.image_reference,
+        "imagePullPolicy": "IfNotPresent",
+        # the entry point is `vllm serve`; the model comes first, because --served-model-name takes all that follow it
+        "args": [pod.model, *command_line(situation.engine, pod.flags)],
+        "env": [{"name": name, "value": value} for name, value in sorted(pod.env.items())],
+        "ports": [{"name": "http", "containerPort": PORT, "protocol": "TCP"}],
+        "resources": {
+            # no CPU limit: imports and compilation are CPU-bound, and throttling them is the cold start
+            "requests": {"cpu": str(resources.cpu), "memory": f"{resources.memory_gib}Gi", GPU_RESOURCE: gpus},
+            "limits": {"memory": f"{resources.memory_gib}Gi", GPU_RESOURCE: gpus},
+        },
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        "lifecycle": {"preStop": {"sleep": {"seconds": situation.shutdown.drain_seconds}}},
+        "volumeMounts": [{"name": name, **mount} for name, mount in sorted(pod.mounts.items())],
+        **probes(START_LIMIT),
+    }
+
+
+def probes(start_limit: int) -> Manifest:
+    """Return the three probes for a start limit in seconds.
+
+    Until the engine serves, its port refuses; the startup probe alone decides before that. Readiness gives up after
+    6 s, liveness after 100 s: kernel builds stall the server for a minute (dynamo PR#14735).
+    """
+    health = {"httpGet": {"path": "/health", "port": "http"}}
+    return {
+        "startupProbe": {
+            **health,
+            "periodSeconds": STARTUP_PERIOD,
+            "timeoutSeconds": STARTUP_PERIOD,
+            "failureThreshold": ceil((start_limit + STARTUP_SLACK) / STARTUP_PERIOD),
+        },
+        "readinessProbe": {**health, "periodSeconds": 2, "timeoutSeconds": 2, "failureThreshold": 3},
+        "livenessProbe": {**health, "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 10},
+    }

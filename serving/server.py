@@ -1,0 +1,159 @@
+"""One vLLM server: its identity's pods, the model's mount, and the Service that clients reach."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import pulumi
+from pulumi_kubernetes.apps.v1 import Deployment
+from pulumi_kubernetes.core.v1 import PersistentVolume, PersistentVolumeClaim, Service, ServiceAccount
+from pydantic import Field
+
+from infra.gpu_pools import GpuPool, node_selector
+from infra.mountpoint import Mountpoint
+from infra.pod_identity import PodIdentity
+from infra.section import EachOnce, KeyName, Section
+from serving.engine import PORT, PROGRESS_DEADLINE, PULUMI_TIMEOUT, EngineSettings
+from serving.model import ModelSettings
+from serving.namespace import ServingNamespace
+from serving.pod import ResourceSettings, ShutdownSettings, Situation, baseline, template
+from serving.techniques import applied
+
+CSI_DRIVER = "s3.csi.aws.com"
+
+
+class ServerSettings(Section):
+    """`servers.<name>`."""
+
+    pool: KeyName = Field(description="the name of one of gpuPools")
+    model: ModelSettings = Field(description="which model")
+    engine: EngineSettings = Field(description="which vLLM, and how")
+    techniques: Annotated[tuple[str, ...], EachOnce] = Field(
+        description="a list of cold-start techniques (empty: the baseline)"
+    )
+    resources: ResourceSettings = Field(description="what the container asks of its node")
+    shutdown: ShutdownSettings = Field(description="how a pod ends")
+
+
+def situation(settings: ServerSettings, pool: GpuPool, region: str) -> Situation:
+    """Return what techniques decide by, for a server on a pool."""
+    return Situation(
+        model=settings.model,
+        engine=settings.engine,
+        resources=settings.resources,
+        shutdown=settings.shutdown,
+        region=region,
+        network=min(kind.network for kind in pool.types),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class VllmServerArgs:
+    """Settings as plain values; identity, mount and namespace whole, because pods come after all of each."""
+
+    name: str
+    """Of the server: its Deployment and Service are called so."""
+    settings: ServerSettings
+    pool: GpuPool
+    region: str
+    bucket: pulumi.Input[str]
+    identity: PodIdentity
+    mountpoint: Mountpoint
+    namespace: ServingNamespace
+
+
+class VllmServer(pulumi.ComponentResource):
+    """A Deployment of one pod that holds its GPU until it is gone, and its Service."""
+
+    url: pulumi.Output[str]
+    """Base URL of the OpenAI API inside the cluster."""
+
+    def __init__(self, name: str, args: VllmServerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("vllm-eks:serving:VllmServer", name, None, opts)
+        server, settings, namespace = args.name, args.settings, args.identity.namespace
+        child = pulumi.ResourceOptions(parent=self, depends_on=[args.namespace])
+        labels = {"app.kubernetes.io/name": "vllm", "app.kubernetes.io/instance": server}
+        about = situation(settings, args.pool, args.region)
+
+        account = ServiceAccount(
+            name,
+            metadata={"name": args.identity.service_account, "namespace": namespace, "labels": labels},
+            automount_service_account_token=False,
+            opts=child,
+        )
+        claim = self._model_mount(name, args, labels)
+        pod = applied(baseline(about, claim.metadata.name), settings.techniques, about, args.bucket)
+        deployment = Deployment(
+            name,
+            metadata={"name": server, "namespace": namespace, "labels": labels},
+            spec={
+                "replicas": 1,
+                "selector": {"match_labels": labels},
+                # a surge would wait for a GPU that the old pod holds (VLM-03)
+                "strategy": {"type": "Recreate"},
+                "progress_deadline_seconds": PROGRESS_DEADLINE,
+                "template": template(
+                    pod,
+                    about,
+                    service_account=account.metadata.name,
+                    labels=labels,
+                    node_selector=node_selector(settings.pool, args.pool),
+                ),
+            },
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                # credentials are injected at admission: the whole identity first, and the driver that mounts
+                depends_on=[args.namespace, args.identity, args.mountpoint],
+                custom_timeouts=pulumi.CustomTimeouts(create=f"{PULUMI_TIMEOUT}s", update=f"{PULUMI_TIMEOUT}s"),
+            ),
+        )
+        service = Service(
+            name,
+            metadata={"name": server, "namespace": namespace, "labels": labels},
+            spec={
+                "type": "ClusterIP",
+                "selector": labels,
+                "ports": [{"name": "http", "port": PORT, "target_port": "http", "protocol": "TCP"}],
+            },
+            # its wait for endpoints ends only when a pod is there
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[deployment]),
+        )
+
+        self.url = pulumi.Output.concat(
+            "http://", service.metadata.name, ".", service.metadata.namespace, f".svc.cluster.local:{PORT}/v1"
+        )
+        self.register_outputs({"url": self.url})
+
+    def _model_mount(self, name: str, args: VllmServerArgs, labels: dict[str, str]) -> PersistentVolumeClaim:
+        """Show the model's folder and nothing beside it, read-only (the driver knows static volumes only)."""
+        prefix = args.settings.model.uri.prefix
+        size = {"storage": "1Ti"}  # asked for by the API, ignored by the driver
+        volume = PersistentVolume(
+            f"{name}-models",
+            metadata={"labels": labels},
+            spec={
+                "capacity": size,
+                "access_modes": ["ReadOnlyMany"],
+                "persistent_volume_reclaim_policy": "Retain",
+                "storage_class_name": "",
+                "mount_options": ["read-only", f"prefix={prefix}", f"region {args.region}"],
+                "csi": {
+                    "driver": CSI_DRIVER,
+                    "volume_handle": pulumi.Output.concat(
+                        args.bucket, "-", args.name, "-", prefix.strip("/").replace("/", "-")
+                    ),
+                    "volume_attributes": {"bucketName": args.bucket, "authenticationSource": "driver"},
+                },
+            },
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[args.namespace]),
+        )
+        return PersistentVolumeClaim(
+            f"{name}-models",
+            metadata={"namespace": args.identity.namespace, "labels": labels},
+            spec={
+                "access_modes": ["ReadOnlyMany"],
+                "storage_class_name": "",
+                "volume_name": volume.metadata.name,
+                "resources": {"requests": size},
+            },
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[args.namespace]),
+        )

@@ -1,0 +1,34 @@
+"""The cold-start techniques, in the order in which they are applied. A new one is one object in this table."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pulumi
+
+from infra.section import nearest
+from serving.pod import Pod, Situation
+from serving.techniques.streaming_loader import STREAMING_LOADER
+from serving.techniques.technique import Technique
+
+TECHNIQUES: Mapping[str, Technique] = {technique.name: technique for technique in (STREAMING_LOADER,)}
+
+
+def applied(pod: Pod, names: Sequence[str], situation: Situation, bucket: pulumi.Input[str]) -> Pod:
+    """Return the pod with the named techniques, in their own order, whatever the order of the names."""
+    for technique in TECHNIQUES.values():
+        if technique.name in names:
+            pod = technique.apply(pod, situation, bucket)
+    return pod
+
+
+def flag_owners(names: Sequence[str]) -> dict[str, str]:
+    """Return the flags that the named techniques set, with the technique's name."""
+    return {flag: name for name in names if name in TECHNIQUES for flag in TECHNIQUES[name].flags}
+
+
+def technique_problems(names: Sequence[str], situation: Situation | None) -> Iterator[str]:
+    """Yield why the named techniques cannot be used. Without a situation only their names are looked at."""
+    for name in names:
+        if name not in TECHNIQUES:
+            yield f'no technique "{name}"; {nearest(name, list(TECHNIQUES))}'
+        elif situation is not None:
+            yield from (f"{name}: {reason}" for reason in TECHNIQUES[name].refusals(situation))
