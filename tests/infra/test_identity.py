@@ -1,0 +1,151 @@
+"""Identities: role, trust, rights and association agree with the pods that use them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pulumi_aws import eks, iam, s3
+
+from infra.naming import AUTONAME_SUFFIX, LIMITS, MOUNTPOINT_NAMESPACE, MOUNTPOINT_SERVICE_ACCOUNT
+from tests.harness import Recording, document, record_program, stack_settings
+
+DEPLOYMENT = "kubernetes:apps/v1:Deployment"
+ACCOUNT = "kubernetes:core/v1:ServiceAccount"
+
+
+def associations(recording: Recording) -> dict[str, dict[str, Any]]:
+    return {r.name: r.inputs for r in recording.all(eks.PodIdentityAssociation)}
+
+
+def test_IAM_01_trust_is_for_pods_of_one_service_account(recording: Recording) -> None:
+    """Only AssumeRole, and the denial names neither the missing action nor the tags (terrapod PR#1500)."""
+    found = associations(recording)
+    assert set(found) == {"gemma-server", "mountpoint-reader"}
+    for name, association in found.items():
+        (statement,) = document(recording.one(iam.Role, name), "assumeRolePolicy")["Statement"]
+        assert statement["Principal"] == {"Service": "pods.eks.amazonaws.com"}
+        assert statement["Action"] == ["sts:AssumeRole", "sts:TagSession"]
+        assert statement["Condition"] == {
+            "StringEquals": {
+                "aws:RequestTag/eks-cluster-name": association["clusterName"],
+                "aws:RequestTag/kubernetes-namespace": association["namespace"],
+                "aws:RequestTag/kubernetes-service-account": association["serviceAccount"],
+            }
+        }
+        assert association["roleArn"].endswith(f":{name}")
+
+
+def test_IAM_01_every_association_is_of_an_account_that_a_pod_uses(recording: Recording) -> None:
+    used = {
+        (r.inputs["metadata"]["namespace"], r.inputs["spec"]["template"]["spec"]["serviceAccountName"])
+        for r in recording.all(DEPLOYMENT)
+    }
+    accounts = {(r.inputs["metadata"]["namespace"], r.inputs["metadata"]["name"]) for r in recording.all(ACCOUNT)}
+    addon = (MOUNTPOINT_NAMESPACE, MOUNTPOINT_SERVICE_ACCOUNT)
+    assert used == accounts
+    found = {(a["namespace"], a["serviceAccount"]) for a in associations(recording).values()}
+    assert found == used | {addon}
+    for account in recording.all(ACCOUNT):
+        assert "eks.amazonaws.com/role-arn" not in (account.inputs["metadata"].get("annotations") or {})
+
+
+def test_IAM_01_rights_then_association_then_pod(recording: Recording) -> None:
+    """The webhook injects at admission and never later (amazon-eks-pod-identity-webhook#264)."""
+    for association in recording.all(eks.PodIdentityAssociation):
+        assert recording.one(iam.RolePolicy, association.name).urn in recording.needs(association.urn)
+    pod = recording.needs(recording.one(DEPLOYMENT).urn)
+    assert {r.urn for r in recording.all(eks.PodIdentityAssociation)} <= pod
+    assert {r.urn for r in recording.all(eks.Addon)} <= pod
+    driver = recording.one(eks.Addon, "mountpoint-aws-mountpoint-s3-csi-driver")
+    assert recording.one(eks.PodIdentityAssociation, "mountpoint-reader").urn in recording.needs(driver.urn)
+
+
+def test_associations_wait_for_the_control_plane_only(recording: Recording) -> None:
+    for association in recording.all(eks.PodIdentityAssociation):
+        assert recording.one(eks.NodeGroup).urn not in recording.needs(association.urn)
+
+
+def test_a_server_reads_its_model_and_nothing_else(recording: Recording, stack: str) -> None:
+    bucket = stack_settings(stack)["modelBucket"]["name"]
+    prefix = "models/gemma-4-31b-it-nvfp4/r1/"
+    assert document(recording.one(iam.RolePolicy, "gemma-server"), "policy")["Statement"] == [
+        {
+            "Sid": "List",
+            "Effect": "Allow",
+            "Action": "s3:ListBucket",
+            "Resource": f"arn:aws:s3:::{bucket}",
+            "Condition": {"StringLike": {"s3:prefix": [prefix, f"{prefix}*"]}},
+        },
+        {
+            "Sid": "Read",
+            "Effect": "Allow",
+            "Action": "s3:GetObject",
+            "Resource": [f"arn:aws:s3:::{bucket}/{prefix}*"],
+        },
+    ]
+
+
+def test_mountpoint_reads_models_and_nothing_else(recording: Recording, stack: str) -> None:
+    bucket = stack_settings(stack)["modelBucket"]["name"]
+    read = document(recording.one(iam.RolePolicy, "mountpoint-reader"), "policy")["Statement"][1]
+    assert read["Resource"] == [f"arn:aws:s3:::{bucket}/models/*"]
+
+
+def actions(recording: Recording) -> Iterator[str]:
+    for policy in recording.all(iam.RolePolicy):
+        for statement in document(policy, "policy")["Statement"]:
+            yield from [statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"]
+
+
+def test_no_identity_writes_or_holds_a_wildcard(recording: Recording) -> None:
+    assert set(actions(recording)) == {"s3:ListBucket", "s3:GetObject"}
+
+
+def test_the_model_bucket_is_private_encrypted_versioned_and_tls_only(recording: Recording, stack: str) -> None:
+    name = stack_settings(stack)["modelBucket"]["name"]
+    assert recording.one(s3.Bucket).inputs == {"bucket": name}
+    block = recording.one(s3.BucketPublicAccessBlock).inputs
+    assert {key for key, value in block.items() if value is True} == {
+        "blockPublicAcls",
+        "blockPublicPolicy",
+        "ignorePublicAcls",
+        "restrictPublicBuckets",
+    }
+    assert recording.one(s3.BucketVersioning).inputs["versioningConfiguration"] == {"status": "Enabled"}
+    (rule,) = recording.one(s3.BucketServerSideEncryptionConfiguration).inputs["rules"]
+    assert rule["applyServerSideEncryptionByDefault"] == {"sseAlgorithm": "AES256"}
+    (deny,) = document(recording.one(s3.BucketPolicy), "policy")["Statement"]
+    assert (deny["Effect"], deny["Principal"], deny["Action"]) == ("Deny", "*", "s3:*")
+    assert deny["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+    assert deny["Resource"] == [f"arn:aws:s3:::{name}", f"arn:aws:s3:::{name}/*"]
+    assert recording.one(s3.BucketOwnershipControls).inputs["rule"] == {"objectOwnership": "BucketOwnerEnforced"}
+
+
+def test_policy_and_public_access_block_are_not_written_at_once(recording: Recording) -> None:
+    """Both change the bucket's policy: at once they answer 409 (terraform-aws-s3-bucket#77)."""
+    assert recording.one(s3.BucketPublicAccessBlock).urn in recording.one(s3.BucketPolicy).dependencies
+
+
+def test_the_bucket_stays_behind_where_the_stack_says_so(recording: Recording, stack: str) -> None:
+    keep = stack_settings(stack)["modelBucket"]["keepOnDestroy"]
+    assert recording.one(s3.Bucket).options["retain_on_delete"] is keep
+
+
+def test_PUL_10_no_name_outgrows_its_limit_with_the_longest_cluster_and_server_names() -> None:
+    raw = stack_settings("dev")
+    raw["name"] = "c" * 100
+    raw["servers"] = {name * 30: raw["servers"]["gemma"] for name in "ab"}
+    raw["gpuPools"]["rtx-pro-6000"]["maxGpus"] = 2
+    recorded = record_program(raw)
+    for kind, limit in (
+        ("aws:iam/role:Role", "iam-role"),
+        ("aws:ec2/launchTemplate:LaunchTemplate", "launch-template"),
+    ):
+        for role in recorded.all(kind):
+            assert "name" not in role.inputs  # auto-named by the engine: the logical name and a random suffix
+            assert len(role.name) + AUTONAME_SUFFIX <= LIMITS[limit]
+    for group in recorded.all(eks.NodeGroup):
+        assert len(group.name) + AUTONAME_SUFFIX <= LIMITS["eks-node-group"]
+    for account in recorded.all(ACCOUNT):
+        assert len(account.inputs["metadata"]["name"]) <= LIMITS["service-account"]
+    names = [(r.kind, r.name, r.parent) for r in recorded.registered]
+    assert len(names) == len(set(names))

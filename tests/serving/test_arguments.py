@@ -1,0 +1,162 @@
+"""Flags are checked against the table of their engine version, and written the way vLLM's parser wants them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from serving.arguments import ENGINES, BadArgumentError, table, written
+from serving.engine import OWN_FLAGS, REFUSED
+from serving.techniques import TECHNIQUES
+from tests.harness import Recording, stack_settings
+
+BOTH = pytest.mark.parametrize("engine", ENGINES)
+
+
+def refusal(engine: str, flag: str, value: object) -> str:
+    with pytest.raises(BadArgumentError) as refused:
+        written(engine, flag, value)
+    return str(refused.value)
+
+
+def test_the_supported_engines_have_tables() -> None:
+    assert ENGINES == ("0.26.0", "0.33.0")
+
+
+@BOTH
+def test_every_flag_that_the_program_names_exists(engine: str) -> None:
+    techniques = [flag for technique in TECHNIQUES.values() for flag in technique.flags]
+    assert [flag for flag in (*OWN_FLAGS, *REFUSED, *techniques) if flag not in table(engine)] == []
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("flag", "value", "items"),
+    [
+        ("kv-cache-dtype", "fp8", ("--kv-cache-dtype=fp8",)),
+        ("max-model-len", 8192, ("--max-model-len=8192",)),
+        ("max-model-len", "8k", ("--max-model-len=8k",)),
+        ("max-model-len", "auto", ("--max-model-len=auto",)),
+        ("seed", "7", ("--seed=7",)),
+        ("gpu-memory-utilization", 0.9, ("--gpu-memory-utilization=0.9",)),
+        ("language-model-only", True, ("--language-model-only",)),
+        ("language-model-only", "true", ("--language-model-only",)),
+        ("served-model-name", ["a", "b c"], ("--served-model-name", "a", "b c")),
+        ("cudagraph-capture-sizes", [1, 2, 4], ("--cudagraph-capture-sizes", "1", "2", "4")),
+        ("compilation-config", {"mode": 3}, ('--compilation-config={"mode":3}',)),
+        ("compilation-config", '{"mode": 3}', ('--compilation-config={"mode":3}',)),
+        ("chat-template", "a $(X) b", ("--chat-template=a $$(X) b",)),
+        ("chat-template", "größe", ("--chat-template=größe",)),
+        ("limit-mm-per-prompt", {"image": 4}, ('--limit-mm-per-prompt={"image":4}',)),
+    ],
+)
+def test_VLM_12_values_are_written_as_the_parser_wants_them(
+    engine: str, flag: str, value: object, items: tuple[str, ...]
+) -> None:
+    assert written(engine, flag, value) == items
+
+
+@BOTH
+def test_VLM_12_a_false_switch_is_left_out(engine: str) -> None:
+    assert written(engine, "language-model-only", False) == ()
+    assert written(engine, "language-model-only", "false") == ()
+
+
+def test_VLM_12_a_switch_that_is_on_by_itself_is_switched_off_in_the_spelling_of_its_version() -> None:
+    """Left out, `enable-prefix-caching: false` would silently mean true."""
+    assert written("0.26.0", "enable-prefix-caching", False) == ("--no-enable-prefix-caching",)
+    assert written("0.33.0", "enable-prefix-caching", False) == ("--disable-prefix-caching",)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("flag", "value", "message"),
+    [
+        ("--max-model-len 8192", None, "flag and value in one; write max-model-len: 8192"),
+        ("max-model-len=8192", None, "flag and value in one; write max-model-len: 8192"),
+        ("--seed", 1, "write it without dashes: seed"),
+        ("tp", 2, "short for tensor-parallel-size; write tensor-parallel-size"),
+        ("no-language-model-only", True, "write language-model-only: false"),
+        ("seed", "one", "expected a whole number"),
+        ("seed", True, "expected a whole number"),
+        ("seed", [1], "expected a whole number"),
+        ("seed", None, "expected a whole number"),
+        ("language-model-only", "yes", "expected true or false"),
+        ("language-model-only", 1, "expected true or false"),
+        ("compilation-config", 3, 'expected a JSON object, for example {"key": "value"}'),
+        ("compilation-config", [], 'expected a JSON object, for example {"key": "value"}'),
+        (
+            "compilation-config",
+            "{mode",
+            "not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        ),
+        ("model-loader-extra-config", [1], 'expected a JSON object, for example {"key": "value"}'),
+        ("max-model-len", "8.5K", "expected a whole number, one with a unit such as 8k, or auto"),
+        ("max-model-len", 8.5, "expected a whole number, one with a unit such as 8k, or auto"),
+        ("served-model-name", ["a", "-b"], "-b would be read as another flag"),
+        ("compilation-config", "'{\"mode\": 3}'", "JSON in another pair of quotes; write the object itself"),
+        ("served-model-name", [], "expected at least one value"),
+        ("kv-cache-memory", 1, None),
+    ],
+)
+def test_VLM_12_what_the_parser_would_misread_is_refused(
+    engine: str, flag: str, value: object, message: str | None
+) -> None:
+    if message is None:  # an abbreviation: argparse takes it today and breaks with the next flag of that beginning
+        message = f"vLLM {engine} has no such flag; did you mean kv-cache-memory-bytes?"
+    assert refusal(engine, flag, value) == message
+
+
+def test_a_flag_of_another_version_is_refused() -> None:
+    assert "sleep-mode-backend" in table("0.33.0")
+    assert refusal("0.26.0", "sleep-mode-backend", "x").startswith("vLLM 0.26.0 has no such flag; ")
+
+
+def arguments(recording: Recording) -> list[str]:
+    (deployment,) = recording.all("kubernetes:apps/v1:Deployment")
+    return deployment.inputs["spec"]["template"]["spec"]["containers"][0]["args"]
+
+
+def parsed(engine: str, items: list[str]) -> dict[str, Any]:
+    """Read a command line as vLLM's parser would, by the table alone: independent of `written`."""
+    found: dict[str, Any] = {}
+    waiting = list(items)
+    while waiting:
+        item = waiting.pop(0)
+        assert item.startswith("--"), item
+        flag, equals, value = item[2:].partition("=")
+        row = table(engine)[flag]
+        assert flag not in found, f"{flag} twice"
+        if row.kind == "switch":
+            assert not equals
+            found[flag] = True
+        elif row.many:
+            assert not equals
+            found[flag] = []
+            while waiting and not waiting[0].startswith("--"):
+                found[flag].append(waiting.pop(0))
+        else:
+            assert equals, f"{flag} without a value"
+            found[flag] = json.loads(value) if row.kind in ("object", "json", "json-or-text") else value
+            assert not row.choices or value in row.choices
+            if row.kind == "int":
+                int(value)
+            if row.kind == "float":
+                float(value)
+    return found
+
+
+def test_the_command_line_of_every_stack_parses_against_its_engines_table(recording: Recording, stack: str) -> None:
+    model, *items = arguments(recording)
+    server = stack_settings(stack)["servers"]["gemma"]
+    found = parsed(server["engine"]["version"], items)
+    assert model == server["model"]["uri"]
+    assert found["served-model-name"] == [server["model"]["servedName"]]
+    assert found["max-model-len"] == str(server["engine"]["maxModelLen"])
+    assert found["load-format"] == "runai_streamer"
+    assert found["port"] == "8000"
+    assert all(isinstance(item, str) for item in items)
+
+
+def test_nothing_secret_is_on_the_command_line(recording: Recording) -> None:
+    assert not [item for item in arguments(recording) if "key" in item.partition("=")[0]]

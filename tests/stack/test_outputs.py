@@ -1,0 +1,91 @@
+"""Outputs: exported and read from one declaration."""
+
+import json
+from typing import Any
+
+import pulumi
+import pytest
+from pulumi.runtime.mocks import MockCallArgs, MockResourceArgs, Mocks
+
+import outputs
+from tests.harness import Recording, stack_settings
+
+
+class Stacks(Mocks):
+    """A stack reference that answers with given outputs."""
+
+    def __init__(self, exported: dict[str, Any]) -> None:
+        self.exported = exported
+
+    def new_resource(self, args: MockResourceArgs) -> tuple[str, dict[str, Any]]:
+        return args.name, {"name": args.name, "outputs": self.exported, "secretOutputNames": []}
+
+    def call(self, args: MockCallArgs) -> tuple[dict[str, Any], None]:
+        raise AssertionError(f"unmocked invoke: {args.token}")
+
+
+def read(exported: dict[str, Any]) -> outputs.Platform:
+    seen: list[outputs.Platform] = []
+    pulumi.runtime.set_mocks(Stacks(exported), "app", "test", preview=False)
+
+    @pulumi.runtime.test
+    def program() -> pulumi.Output[None]:
+        return outputs.read(pulumi.StackReference("organization/vllm-eks/dev")).apply(seen.append)
+
+    program()
+    (platform,) = seen
+    return platform
+
+
+def test_an_application_reads_what_the_program_exports(recording: Recording, stack: str) -> None:
+    settings = stack_settings(stack)
+    platform = read(recording.outputs)
+    assert platform.cluster_name == settings["name"]
+    assert platform.model_bucket == settings["modelBucket"]["name"]
+    assert platform.namespace == "inference"
+    assert platform.region == "us-west-2"
+    assert platform.servers == {
+        "gemma": outputs.Server(url="http://gemma.inference.svc.cluster.local:8000/v1", model="gemma-4-31b")
+    }
+    pool = platform.gpu_pools["rtx-pro-6000"]
+    assert pool.product == "rtx-pro-server-6000"
+    assert pool.toleration == {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+    assert json.loads(platform.kubeconfig)["clusters"]
+
+
+def test_an_output_that_a_newer_platform_adds_is_ignored(dev: Recording) -> None:
+    assert read({**dev.outputs, "later": 1}) == read(dev.outputs)
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"namespace": None}, "  namespace: Field required"),
+        ({"servers": {"gemma": {"url": "u"}}}, "  servers.gemma.model: Field required"),
+        ({"region": 7}, "  region: Input should be a valid string"),
+    ],
+)
+def test_an_output_that_is_missing_or_of_another_type_is_named(
+    dev: Recording, change: dict[str, Any], line: str
+) -> None:
+    exported = {key: value for key, value in {**dev.outputs, **change}.items() if value is not None}
+    with pytest.raises(pulumi.RunError) as refused:
+        read(exported)
+    assert str(refused.value) == f"the platform stack's outputs do not fit:\n{line}"
+
+
+def test_the_program_cannot_export_something_undeclared() -> None:
+    with pytest.raises(TypeError, match=r"outputs differ from Platform: \['cluster_name', 'extra', .*'servers'\]"):
+        outputs.export({"extra": 1})
+
+
+def test_no_output_is_secret_or_unknown(recording: Recording) -> None:
+    assert set(recording.outputs) == {
+        "region",
+        "clusterName",
+        "kubeconfig",
+        "namespace",
+        "modelBucket",
+        "gpuPools",
+        "servers",
+    }

@@ -1,0 +1,185 @@
+"""The whole program, scanned: what no resource of any stack may hold (S), in update and in preview (P)."""
+
+import json
+import re
+from typing import Any
+
+import pulumi
+import pytest
+
+from tests.harness import STACKS, Recording, record_program, stack_settings, texts
+
+TEXT_OF_AN_OUTPUT = re.compile(r"Output object at|Calling __str__ on an Output|<pulumi\.")
+ABSENT_VALUE = re.compile(r"\b(None|null|undefined)\b")
+
+
+@pytest.mark.parametrize("preview", [False, True], ids=["update", "preview"])
+@pytest.mark.parametrize("name", STACKS)
+def test_PUL_01_no_text_holds_an_output_instead_of_its_value(name: str, preview: bool) -> None:
+    """An output in an f-string ends up in the deployed document as its repr (pulumi-docker#180)."""
+    for registration, text in record_program(stack_settings(name), preview=preview).strings():
+        assert not TEXT_OF_AN_OUTPUT.search(text), f"{registration.urn}: {text}"
+
+
+def test_PUL_01_every_policy_is_json_and_holds_the_values_of_resources(recording: Recording) -> None:
+    documents = [
+        (r.name, r.inputs[key])
+        for r in recording.registered
+        for key in ("policy", "assumeRolePolicy")
+        if key in r.inputs
+    ]
+    assert len(documents) >= 6
+    for name, text in documents:
+        statements = json.loads(text)["Statement"]
+        assert statements, name
+        assert all(statement["Sid"] for statement in statements)
+
+
+def test_PUL_01_values_of_resources_arrive_in_pods(recording: Recording) -> None:
+    (deployment,) = recording.all("kubernetes:apps/v1:Deployment")
+    spec = deployment.inputs["spec"]["template"]["spec"]
+    assert spec["serviceAccountName"] == "gemma-server"
+    (models,) = [volume for volume in spec["volumes"] if volume["name"] == "models"]
+    assert models["persistentVolumeClaim"]["claimName"] == "gemma-models-1a2b3c4d"
+
+
+def test_PUL_02_secrets_of_the_stack_reach_no_resource() -> None:
+    """The parts that exist need no secret: one that is configured must not appear anywhere."""
+    recorded = record_program(stack_settings("dev"), secrets={"vllm-eks:hfToken": "hf_EXAMPLE"})
+    assert not [text for _, text in recorded.strings() if "hf_EXAMPLE" in text]
+    assert "hf_EXAMPLE" not in json.dumps(recorded.outputs)
+
+
+def test_PUL_06_every_resource_has_the_explicit_provider_of_its_kind(recording: Recording) -> None:
+    for registration in recording.registered:
+        kind = registration.kind.partition(":")[0]
+        if kind in ("aws", "kubernetes"):
+            assert f"pulumi:providers:{kind}::{kind}::" in registration.provider, registration.urn
+
+
+def test_PUL_06_the_aws_provider_refuses_other_accounts_and_tags_everything(recording: Recording, stack: str) -> None:
+    inputs = recording.one("pulumi:providers:aws").inputs
+    assert inputs["region"] == "us-west-2"
+    assert json.loads(inputs["allowedAccountIds"]) == ["000000000000"]
+    assert json.loads(inputs["defaultTags"]) == {"tags": stack_settings(stack)["tags"]}
+
+
+def test_PUL_06_no_absent_value_is_part_of_a_name(recording: Recording) -> None:
+    for registration, text in recording.strings():
+        assert not ABSENT_VALUE.search(text), f"{registration.urn}: {text}"
+
+
+@pytest.mark.parametrize("region", ["eu-west-1", "us-gov-west-1", "cn-north-1"])
+def test_PUL_06_every_regional_text_says_the_region_of_the_stack(region: str, monkeypatch: Any) -> None:
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    for _, text in moved(region).strings():
+        assert "us-east-1" not in text
+        assert "us-west-2" not in text
+
+
+def moved(region: str) -> Recording:
+    """The dev stack in another region and its partition, with every interface endpoint."""
+    raw = stack_settings("dev")
+    partition = {"cn": "aws-cn", "us-gov": "aws-us-gov"}.get(region.rpartition("-")[0].rpartition("-")[0], "aws")
+    raw = json.loads(json.dumps(raw).replace("arn:aws:", f"arn:{partition}:").replace("us-west-2", region))
+    raw["network"]["interfaceEndpoints"] = ["ecr.api", "sts"]
+    return record_program(raw, region=region)
+
+
+@pytest.mark.parametrize(
+    ("region", "partition", "ec2"),
+    [
+        ("eu-west-1", "aws", "ec2.amazonaws.com"),
+        ("us-gov-west-1", "aws-us-gov", "ec2.amazonaws.com"),
+        ("cn-north-1", "aws-cn", "ec2.amazonaws.com.cn"),
+    ],
+)
+def test_IAM_05_every_arn_and_principal_follows_the_partition(region: str, partition: str, ec2: str) -> None:
+    """`arn:aws:` in text makes policies malformed in China and GovCloud (terraform-aws-iam#224)."""
+    recorded = moved(region)
+    arns = {
+        match
+        for registration in recorded.registered
+        for text in texts(registration.inputs)
+        for match in re.findall(r"arn:([a-z-]+):(?:iam|s3|eks)", text)
+    }
+    assert arns == {partition}
+    principals = {
+        match
+        for registration in recorded.registered
+        for match in re.findall(r'"Service": "([^"]+)"', registration.inputs.get("assumeRolePolicy", ""))
+    }
+    assert principals == {ec2, "pods.eks.amazonaws.com"}
+
+
+def test_IAM_05_an_arn_of_another_partition_is_refused() -> None:
+    raw = stack_settings("dev")
+    raw["network"]["zones"] = ["cn-north-1a", "cn-north-1b"]
+    with pytest.raises(pulumi.RunError) as refused:
+        record_program(raw, region="cn-north-1")
+    assert str(refused.value).splitlines()[1:] == [
+        '  account.deployer: "arn:aws:iam::000000000000:role/vllm-eks-deployer" is not in the partition of cn-north-1;'
+        " expected arn:aws-cn:...",
+        '  cluster.access.platform-team.principal: "arn:aws:iam::000000000000:role/platform-team" is not in the'
+        " partition of cn-north-1; expected arn:aws-cn:...",
+    ]
+
+
+FREE_MAPS = ("annotations", "labels", "matchLabels", "nodeSelector", "selector", "tags", "requests", "limits")
+
+
+def test_PUL_14_values_of_free_maps_and_variables_are_text(recording: Recording) -> None:
+    """A Python True or an int in an annotation or label is rejected or dropped (quickstart-amazon-eks#304)."""
+
+    def check(value: Any, path: str) -> None:
+        if isinstance(value, dict):
+            for key, item in value.items():
+                if key in FREE_MAPS and isinstance(item, dict) and "matchLabels" not in item:
+                    for name, text in item.items():
+                        assert isinstance(text, str), f"{path}.{key}.{name} is {text!r}"
+                        assert text not in ("True", "False")
+                check(item, f"{path}.{key}")
+        elif isinstance(value, list):
+            for item in value:
+                check(item, path)
+
+    for registration in recording.registered:
+        check(registration.inputs, registration.urn)
+    (container,) = recording.one("kubernetes:apps/v1:Deployment").inputs["spec"]["template"]["spec"]["containers"]
+    assert all(isinstance(item["value"], str) for item in container["env"])
+
+
+def test_PUL_14_keys_of_free_maps_arrive_unchanged() -> None:
+    raw = stack_settings("dev")
+    raw["tags"] = {"cost_center": "ml"}
+    recorded = record_program(raw)
+    assert json.loads(recorded.one("pulumi:providers:aws").inputs["defaultTags"]) == {"tags": {"cost_center": "ml"}}
+    for specification in recorded.one("aws:ec2/launchTemplate:LaunchTemplate").inputs["tagSpecifications"]:
+        assert specification["tags"]["cost_center"] == "ml"
+
+
+def test_PUL_04_two_servers_and_two_pools_of_one_product_live_in_one_stack() -> None:
+    raw = stack_settings("dev")
+    raw["gpuPools"]["second"] = raw["gpuPools"]["rtx-pro-6000"]
+    raw["servers"]["qwen"] = {**raw["servers"]["gemma"], "pool": "second"}
+    urns = [registration.urn for registration in record_program(raw).registered]
+    assert len(urns) == len(set(urns))
+
+
+def test_a_server_added_or_removed_renames_nothing() -> None:
+    raw = stack_settings("dev")
+    raw["gpuPools"]["rtx-pro-6000"]["maxGpus"] = 3
+    raw["servers"] = {"alpha": raw["servers"]["gemma"], **raw["servers"]}
+    with_it = {r.urn for r in record_program(raw).registered}
+    del raw["servers"]["alpha"]
+    assert {r.urn for r in record_program(raw).registered} <= with_it
+
+
+def test_a_stack_without_servers_is_a_whole_platform() -> None:
+    """Weights go into the bucket first, the server comes after."""
+    raw = stack_settings("dev")
+    raw["servers"] = {}
+    recorded = record_program(raw)
+    assert recorded.all("kubernetes:apps/v1:Deployment") == []
+    assert len(recorded.all("aws:eks/nodeGroup:NodeGroup")) == 1
+    assert recorded.outputs["servers"] == {}

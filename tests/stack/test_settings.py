@@ -1,0 +1,182 @@
+"""Every mistake in a stack file is one line: the YAML path, the value, what is allowed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+import yaml
+
+import settings
+from tests.harness import REGION, STACKS, record_program, stack_settings
+
+
+def refusal(raw: object, region: str = REGION) -> str:
+    with pytest.raises(pulumi.RunError) as refused:
+        settings.parse(raw, region)
+    return str(refused.value)
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """The dev stack's settings with the key at a dotted path set (or, with `...`, removed)."""
+    raw = stack_settings("dev")
+    *above, last = path.split(".")
+    node = raw
+    for step in above:
+        node = node[step]
+    if value is ...:
+        del node[last]
+    else:
+        node[last] = value
+    return raw
+
+
+BAD = yaml.safe_load(Path(__file__).with_name("bad_stack_files.yaml").read_text())
+
+
+@pytest.mark.parametrize("row", BAD, ids=[f"{row['key']}={row.get('value')!r:.30}" for row in BAD])
+def test_a_mistake_is_refused_with_its_path_value_and_what_is_allowed(row: dict[str, Any]) -> None:
+    raw = changed(row["key"], ... if row.get("remove") else row["value"])
+    count = row["says"].count("\n") + 1
+    assert refusal(raw) == f"the stack file has {count} mistake{'s' if count > 1 else ''}:\n  {row['says']}"
+
+
+def test_there_are_at_least_thirty_bad_stack_files() -> None:
+    assert len(BAD) >= 30
+
+
+def test_all_mistakes_of_all_sections_are_reported_at_once() -> None:
+    """A broken section, a broken pool and a broken server hide neither each other nor what spans the rest."""
+    raw = stack_settings("dev")
+    raw["network"]["cidr"] = "10.0.0.0/30"
+    raw["gpuPools"]["l4"] = {"product": "l4", "instanceTypes": ["g6.xlarge"], "capacity": "spot-first", "maxGpus": 0}
+    raw["servers"]["qwen"] = {**raw["servers"]["gemma"], "pool": "l40s"}
+    raw["servers"]["gemma"]["techniques"] = ["typo"]
+    raw["servers"]["llama"] = {**raw["servers"]["gemma"], "techniques": "streaming-loader"}
+    assert refusal(raw) == "\n".join(
+        [
+            "the stack file has 5 mistakes:",
+            '  network.cidr: "10.0.0.0/30"; /30 is too small; expected a prefix length of 16 to 20',
+            "  gpuPools.l4.maxGpus: 0; expected a whole number of GPUs, 1 to 1000",
+            '  servers.llama.techniques: "streaming-loader"; expected a list of cold-start techniques'
+            " (empty: the baseline)",
+            '  servers.gemma.techniques: no technique "typo"; allowed: streaming-loader',
+            '  servers.qwen.pool: "l40s"; did you mean l4?',
+        ]
+    )
+
+
+def test_a_pool_is_not_asked_for_more_gpus_than_it_may_have() -> None:
+    raw = stack_settings("dev")
+    raw["gpuPools"]["rtx-pro-6000"]["maxGpus"] = 1
+    raw["servers"]["qwen"] = raw["servers"]["gemma"]
+    assert refusal(raw) == (
+        "the stack file has 1 mistake:\n  gpuPools.rtx-pro-6000.maxGpus: gemma 1 + qwen 1 = 2 GPUs > 1"
+    )
+
+
+@pytest.mark.parametrize("key", ["kubernetes.io/cluster/x", "aws:owner", "Name", "karpenter.sh/nodepool"])
+def test_a_tag_that_a_controller_reads_is_refused(key: str) -> None:
+    """As a default tag `kubernetes.io/cluster/<name>` would be on every security group (NET trap 30)."""
+    raw = stack_settings("dev")
+    raw["tags"] = {key: "x"}
+    assert refusal(raw) == (
+        f"the stack file has 1 mistake:\n  tags: {json.dumps(raw['tags'])}; {key} is reserved;"
+        " expected keys of your own"
+    )
+
+
+@pytest.mark.parametrize("name", ["vllm", "vllm-chat"])
+def test_VLM_01_a_server_is_not_named_like_a_service_that_kills_vllm(name: str) -> None:
+    raw = stack_settings("dev")
+    raw["servers"] = {name: raw["servers"]["gemma"]}
+    assert refusal(raw) == (
+        f"the stack file has 1 mistake:\n  servers.{name}: a Service called so sets VLLM_* variables in pods and kills"
+        " vLLM there"
+    )
+
+
+@pytest.mark.parametrize("region", ["", "oregon", "us-west"])
+def test_PUL_06_a_stack_without_a_region_is_refused(region: str) -> None:
+    raw = stack_settings("dev")
+    raw["network"]["zones"] = ["us-west-2a", "us-west-2b"]
+    first = refusal(raw, region).splitlines()[1]
+    assert first == f"  aws:region: {json.dumps(region)}; expected a region, for example us-west-2"
+
+
+FLAG = "cluster.deletionProtection"
+COUNT = "cluster.systemNodes.diskGib"
+
+
+@pytest.mark.parametrize(("text", "value"), [("true", True), ("false", False), (True, True), (False, False)])
+def test_PUL_09_a_boolean_is_the_same_as_text(text: object, value: bool) -> None:
+    assert settings.parse(changed(FLAG, text), REGION).cluster.deletion_protection is value
+
+
+@pytest.mark.parametrize("text", ["False", "no", "0", "", "yes", 0, 1, None])
+def test_PUL_09_what_is_not_clearly_a_boolean_is_refused(text: object) -> None:
+    assert refusal(changed(FLAG, text)) == (
+        f"the stack file has 1 mistake:\n  {FLAG}: {json.dumps(text)}; expected true or false"
+    )
+
+
+@pytest.mark.parametrize("text", ["30", 30])
+def test_PUL_09_a_whole_number_is_the_same_as_text(text: object) -> None:
+    assert settings.parse(changed(COUNT, text), REGION).cluster.system_nodes.disk_gib == 30
+
+
+@pytest.mark.parametrize("text", ["3.5", "-1", "1e3", 30.0, True, "", None, [30]])
+def test_PUL_09_what_is_not_clearly_a_whole_number_is_refused(text: object) -> None:
+    assert refusal(changed(COUNT, text)) == (
+        f"the stack file has 1 mistake:\n  {COUNT}: {json.dumps(text)}; expected a whole number of GiB, 20 to 1000"
+    )
+
+
+@pytest.mark.parametrize("raw", [None, [], "text", 3])
+def test_PUL_09_settings_that_are_no_mapping_are_refused(raw: object) -> None:
+    assert refusal(raw) == (
+        f"the stack file has 1 mistake:\n  vllm-eks:settings: {json.dumps(raw)} is not a mapping; expected the keys"
+        " name, account, tags, network, cluster, modelBucket, namespace, gpuPools, servers"
+    )
+
+
+def loaded(config: dict[str, str], secrets: list[str]) -> str:
+    pulumi.runtime.set_mocks(None, "vllm-eks", "test")
+    pulumi.runtime.set_all_config(config, secrets)
+    with pytest.raises(pulumi.RunError) as refused:
+        settings.load()
+    return str(refused.value)
+
+
+def test_PUL_09_a_malformed_tree_names_the_key_and_the_place() -> None:
+    assert loaded({"vllm-eks:settings": "{network: "}, []) == (
+        "vllm-eks:settings: not a mapping: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
+    )
+
+
+def test_a_stack_without_settings_is_told_where_to_get_them() -> None:
+    assert loaded({}, []) == "vllm-eks:settings: missing; copy it from Pulumi.dev.yaml into this stack's file"
+
+
+def test_PUL_02_a_secret_inside_the_settings_is_refused() -> None:
+    """The tree ends up in manifests and outputs; a secret in it would be plain text there (pulumi#18866)."""
+    assert loaded({"vllm-eks:settings": "{}"}, ["vllm-eks:settings"]) == (
+        "vllm-eks:settings: holds a secret; settings are written to plain outputs and manifests, so secrets have config"
+        " keys of their own"
+    )
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_the_checked_in_stack_files_parse(stack: str) -> None:
+    parsed = settings.parse(stack_settings(stack), REGION)
+    assert parsed.name == f"inference-{stack}"
+
+
+def test_a_refused_stack_registers_nothing() -> None:
+    raw = stack_settings("dev")
+    raw["network"]["nat"] = "none"
+    recorded = None
+    with pytest.raises(pulumi.RunError):
+        recorded = record_program(raw)
+    assert recorded is None
