@@ -102,7 +102,7 @@ class VllmServer(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(
                 parent=self,
                 # credentials are injected at admission: the whole identity first, and the driver that mounts
-                depends_on=[args.namespace, args.identity, args.mountpoint],
+                depends_on=[args.identity, args.mountpoint],
                 custom_timeouts=pulumi.CustomTimeouts(create=f"{PULUMI_TIMEOUT}s", update=f"{PULUMI_TIMEOUT}s"),
             ),
         )

@@ -56,8 +56,9 @@ class AccessEntry(Section):
 class ClusterSettings(Section):
     """`cluster`."""
 
-    version: Annotated[str, StringConstraints(pattern=r"^1\.[0-9]{2}$")] = Field(
-        description='a Kubernetes minor in quotes, for example "1.36"'
+    version: Annotated[str, StringConstraints(pattern=r"^1\.(3[4-9]|[4-9][0-9])$")] = Field(
+        # 1.34 has what the pods use: the sleep action of preStop is stable since then
+        description='a Kubernetes minor of 1.34 or later in quotes, for example "1.36"'
     )
     service_cidr: Annotated[Cidr, AfterValidator(_service_cidr)] = Field(
         description="an IPv4 network for Services, for example 172.20.0.0/16"
@@ -155,11 +156,12 @@ class Cluster(pulumi.ComponentResource):
             SystemNodesArgs(
                 settings=settings.system_nodes,
                 cluster_name=self.name,
+                kubernetes_version=settings.version,
                 # the first two, so that a third zone later does not replace the group
                 subnet_ids=[args.network.private_subnet_ids[zone] for zone in args.zones[:2]],
                 partition=args.partition,
                 tags=args.tags,
-                after=[args.network, *agents],
+                after=agents,
             ),
             opts=pulumi.ResourceOptions(parent=self),
         )

@@ -43,12 +43,14 @@ class SystemNodesArgs:
 
     settings: SystemNodeSettings
     cluster_name: pulumi.Input[str]
+    kubernetes_version: str
+    """Nodes follow the control plane: without it they would stay behind at its upgrade."""
     subnet_ids: Sequence[pulumi.Input[str]]
     """One per zone, two zones. A change of this list replaces the node group."""
     partition: Partition
     tags: Mapping[str, str]
     after: Sequence[pulumi.Resource]
-    """What a node needs to become Ready: routes, CNI, kube-proxy, Pod Identity agent."""
+    """What a node needs to become Ready: CNI, kube-proxy, Pod Identity agent, and what those waited for."""
 
 
 class SystemNodes(pulumi.ComponentResource):
@@ -97,6 +99,7 @@ class SystemNodes(pulumi.ComponentResource):
         group = eks.NodeGroup(
             name,
             cluster_name=args.cluster_name,
+            version=args.kubernetes_version,
             node_role_arn=role.arn,
             subnet_ids=list(args.subnet_ids),
             ami_type="AL2023_x86_64_STANDARD",
@@ -109,7 +112,7 @@ class SystemNodes(pulumi.ComponentResource):
             scaling_config={
                 "min_size": args.settings.count,
                 "desired_size": args.settings.count,
-                "max_size": args.settings.count + 1,
+                "max_size": args.settings.count,
             },
             update_config={"max_unavailable": 1},
             opts=pulumi.ResourceOptions(parent=self, depends_on=[*rights, *args.after]),

@@ -81,7 +81,7 @@ def test_secrets_are_encrypted_with_the_wished_key(wish: str, made: int, given: 
     raw = stack_settings("dev")
     raw["cluster"]["secretsKey"] = wish
     recorded = record_program(raw)
-    assert len(recorded.all(kms.Key)) == made
+    assert [key.inputs["enableKeyRotation"] for key in recorded.all(kms.Key)] == [True] * made
     arn = recorded.one(CLUSTER).inputs.get("encryptionConfigKeyArn")
     assert (arn is None) if given is None else (given in arn or "cluster-secrets" in arn)
 
@@ -95,6 +95,23 @@ def test_agents_come_before_nodes_and_deployments_after(recording: Recording) ->
         assert addons[name].urn in recording.needs(nodes.urn)
     for name in AFTER:
         assert nodes.urn in recording.needs(addons[name].urn)
+
+
+def test_the_control_plane_goes_before_the_network_and_comes_after_it(recording: Recording) -> None:
+    """No id of a route or gateway is an input of the cluster: without the edge they are destroyed beside the nodes."""
+    needed = recording.needs(recording.one(CLUSTER).urn)
+    for kind in (ec2.Route, ec2.NatGateway, ec2.VpcEndpoint, ec2.RouteTableAssociation):
+        assert {r.urn for r in recording.all(kind)} <= needed
+
+
+def test_addons_take_over_what_stands_in_their_place(recording: Recording) -> None:
+    for addon in recording.all(eks.Addon):
+        assert addon.inputs["resolveConflictsOnCreate"] == "OVERWRITE"
+        assert addon.inputs["resolveConflictsOnUpdate"] == "OVERWRITE"
+
+
+def test_an_old_minor_is_upgraded_instead_of_paid_for(recording: Recording) -> None:
+    assert recording.one(CLUSTER).inputs["upgradePolicy"] == {"supportType": "STANDARD"}
 
 
 def test_nodes_wait_for_their_rights_and_their_routes(recording: Recording) -> None:
@@ -111,6 +128,18 @@ def test_system_nodes_stand_in_two_zones_and_a_third_does_not_replace_them(recor
         "network-private-us-west-2a-id",
         "network-private-us-west-2b-id",
     ]
+
+
+def test_system_nodes_follow_the_control_plane_and_are_as_many_as_wished(recording: Recording, stack: str) -> None:
+    settings, group = stack_settings(stack)["cluster"], recording.one(eks.NodeGroup).inputs
+    count = settings["systemNodes"]["count"]
+    assert group["version"] == settings["version"]
+    assert group["scalingConfig"] == {"minSize": count, "desiredSize": count, "maxSize": count}
+    assert group["instanceTypes"] == settings["systemNodes"]["instanceTypes"]
+    assert group["amiType"] == "AL2023_x86_64_STANDARD"
+    assert group["launchTemplate"]["id"] == "cluster-system-id"
+    (disk,) = recording.one(ec2.LaunchTemplate).inputs["blockDeviceMappings"]
+    assert disk["ebs"]["volumeSize"] == settings["systemNodes"]["diskGib"]
 
 
 def test_system_nodes_hide_their_role_from_pods_and_carry_the_stacks_tags(recording: Recording, stack: str) -> None:

@@ -95,6 +95,13 @@ def test_NET_02_three_zones_with_a_nat_each_have_three_tables_on_the_endpoint() 
     assert len(recorded.all(ec2.NatGateway)) == 3
 
 
+def test_names_of_endpoints_and_nodes_resolve_in_the_vpc(recording: Recording) -> None:
+    """Private DNS of interface endpoints and of the private API endpoint needs both."""
+    vpc_inputs = recording.one(ec2.Vpc).inputs
+    assert vpc_inputs["enableDnsSupport"] is True
+    assert vpc_inputs["enableDnsHostnames"] is True
+
+
 def test_interface_endpoints_reach_every_private_subnet_over_https_only(recording: Recording, stack: str) -> None:
     settings = stack_settings(stack)["network"]
     found = [r.inputs for r in recording.all(ec2.VpcEndpoint) if r.inputs["vpcEndpointType"] == "Interface"]

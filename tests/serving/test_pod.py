@@ -185,6 +185,19 @@ def test_the_service_and_the_deployment_select_the_pods(recording: Recording, de
     assert deployment.inputs["spec"]["selector"]["matchLabels"].items() <= labels.items()
 
 
+def test_objects_come_after_their_namespace_and_the_service_after_its_pods(
+    recording: Recording, deployment: Registration
+) -> None:
+    namespace = recording.one("kubernetes:core/v1:Namespace")
+    objects = [r for r in recording.registered if r.kind.startswith("kubernetes:") and r is not namespace]
+    assert len(objects) == 5
+    for one in objects:
+        assert namespace.urn in recording.needs(one.urn), one.urn
+        if "namespace" in one.inputs["metadata"]:
+            assert one.inputs["metadata"]["namespace"] == namespace.inputs["metadata"]["name"]
+    assert deployment.urn in recording.needs(recording.one(SERVICE).urn)
+
+
 def test_the_model_is_mounted_read_only_and_alone(recording: Recording, spec: dict[str, Any], stack: str) -> None:
     """The driver's own rights end at models/; an un-prefixed mount would list the bucket and be denied."""
     volume = recording.one("kubernetes:core/v1:PersistentVolume").inputs["spec"]

@@ -58,6 +58,14 @@ def test_every_saving_has_evidence_and_a_source() -> None:
         assert technique.saves.seconds >= 0
 
 
+def test_streaming_loader_tells_the_streamer_its_buffer_in_keys_that_it_knows() -> None:
+    """Any other key than distributed, concurrency and memory_limit ends the engine (runai_streamer_loader.py, 0.26)."""
+    pod = applied(baseline(situation(), "claim"), ["streaming-loader"], situation(), "bucket")
+    assert pod.flags["load-format"] == "runai_streamer"
+    assert pod.flags["model-loader-extra-config"] == {"concurrency": 64, "memory_limit": round(30.5 * GIB)}
+    assert pod.env["RUNAI_STREAMER_S3_TARGET_GBPS"] == "50"
+
+
 def test_streaming_loader_reads_the_model_from_the_bucket_itself() -> None:
     raw = stack_settings("dev")
     with_it, without = (

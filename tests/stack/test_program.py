@@ -5,9 +5,10 @@ import re
 from typing import Any
 
 import pulumi
+import pulumi_aws
 import pytest
 
-from tests.harness import STACKS, Recording, record_program, stack_settings, texts
+from tests.harness import STACKS, Recording, record, record_program, stack_settings, texts
 
 TEXT_OF_AN_OUTPUT = re.compile(r"Output object at|Calling __str__ on an Output|<pulumi\.")
 ABSENT_VALUE = re.compile(r"\b(None|null|undefined)\b")
@@ -41,6 +42,12 @@ def test_PUL_01_values_of_resources_arrive_in_pods(recording: Recording) -> None
     assert spec["serviceAccountName"] == "gemma-server"
     (models,) = [volume for volume in spec["volumes"] if volume["name"] == "models"]
     assert models["persistentVolumeClaim"]["claimName"] == "gemma-models-1a2b3c4d"
+
+
+def test_TST_01_an_invoke_that_nobody_mocked_fails() -> None:
+    """An answer of {} would let a program run on with ARNs that say undefined."""
+    with pytest.raises(Exception, match="unmocked invoke: aws:index/getPartition:getPartition"):
+        record(lambda: pulumi_aws.get_partition())
 
 
 def test_PUL_02_secrets_of_the_stack_reach_no_resource() -> None:
