@@ -47,7 +47,7 @@ def test_PUL_01_values_of_resources_arrive_in_pods(recording: Recording) -> None
 def test_TST_01_an_invoke_that_nobody_mocked_fails() -> None:
     """An answer of {} would let a program run on with ARNs that say undefined."""
     with pytest.raises(Exception, match="unmocked invoke: aws:index/getPartition:getPartition"):
-        record(lambda: pulumi_aws.get_partition())
+        record(pulumi_aws.get_partition)
 
 
 def test_PUL_02_secrets_of_the_stack_reach_no_resource() -> None:

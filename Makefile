@@ -1,0 +1,51 @@
+# make preview   everything from a bare machine to the plan of the dev stack
+# make test      the same preparation, then all checks and tests
+PYTHON ?= python3
+STACK ?= dev
+
+VENV := .venv
+RUN := $(VENV)/bin/python
+
+# Without the cached bytecode of the SDKs every run compiles them again, 4 s each time.
+unexport PYTHONDONTWRITEBYTECODE
+
+.DEFAULT_GOAL := help
+.PHONY: help preview test lint unit bench lock clean python dependencies dev-dependencies
+
+help:  ## what there is to make
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
+
+preview: dependencies  ## the plan of a stack (STACK=dev) on the real engine, with no cloud account
+	@$(RUN) -m rehearsal preview --stack $(STACK)
+
+test: lint unit  ## every check and test
+
+lint: dev-dependencies  ## format, lint rules, types
+	@echo "ruff"
+	@$(RUN) -m ruff format --check --quiet .
+	@$(RUN) -m ruff check --quiet .
+	@$(RUN) -m rehearsal.toolchain.progress "mypy (half a minute when nothing is cached)" -- $(RUN) -m mypy
+
+unit: dev-dependencies  ## the tests
+	@$(RUN) -m pytest
+
+bench: dev-dependencies  ## figures, not verdicts
+	@set -e; for bench in benchmarks/*.py; do PYTHONPATH=. $(RUN) $$bench; done
+
+lock: dev-dependencies  ## pin requirements*.in again
+	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements.in -o requirements.txt
+	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements-dev.in -o requirements-dev.txt
+
+clean:  ## remove what the targets above made here (not the tool cache in your home)
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+dependencies: python
+	@$(PYTHON) -m rehearsal.toolchain.venv
+
+dev-dependencies: python
+	@$(PYTHON) -m rehearsal.toolchain.venv --dev
+
+python:
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing: install Python 3.11 or newer, or run make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is $$($(PYTHON) -V): Python 3.11 or newer is needed, run make PYTHON=/path/to/python3" >&2; exit 1; }

@@ -1,0 +1,34 @@
+"""The offline `aws` provider: one module per AWS service."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from rehearsal.providers.aws import ec2, eks, iam, kms, s3, sts, vpc
+from rehearsal.providers.aws.common import check
+from rehearsal.providers.package import Kind, Package
+
+_KINDS: dict[str, Kind] = ec2.KINDS | vpc.KINDS | iam.KINDS | eks.KINDS | kms.KINDS | s3.KINDS
+
+
+def find(token: str) -> Kind:
+    """The kind of an aws type token. Raises LookupError naming the module where to add it."""
+    try:
+        return _KINDS[token]
+    except KeyError:
+        service = token.split(":")[1].split("/")[0]
+        raise LookupError(
+            f"the offline aws provider does not know the resource type `{token}`: "
+            f"add it to KINDS in rehearsal/providers/aws/{service}.py"
+        ) from None
+
+
+def package() -> Package:
+    """The provider, with the version of the installed SDK."""
+    return Package(
+        name="aws",
+        version=version("pulumi-aws"),
+        find=find,
+        check=check,
+        invokes=sts.INVOKES,
+    )

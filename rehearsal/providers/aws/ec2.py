@@ -1,0 +1,125 @@
+"""Networks and launch templates (`aws.ec2`)."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from rehearsal.providers.aws.common import account, arn, generated
+from rehearsal.providers.naming import AutoName
+from rehearsal.providers.package import Birth, Kind, Made
+
+
+def _vpc(birth: Birth) -> Made:
+    identifier = f"vpc-{birth.digits(17)}"
+    digits = birth.digits(51)
+    return Made(
+        id=identifier,
+        outputs={
+            "arn": arn(birth, "ec2", f"vpc/{identifier}"),
+            "ownerId": account(birth.instance),
+            "mainRouteTableId": f"rtb-{digits[17:34]}",
+            "defaultSecurityGroupId": f"sg-{digits[34:]}",
+            "enableDnsSupport": True,
+        },
+    )
+
+
+def _subnet(birth: Birth) -> Made:
+    identifier = f"subnet-{birth.digits(17)}"
+    return Made(
+        id=identifier,
+        outputs={
+            "arn": arn(birth, "ec2", f"subnet/{identifier}"),
+            "ownerId": account(birth.instance),
+        },
+    )
+
+
+def _address(birth: Birth) -> Made:
+    identifier = f"eipalloc-{birth.digits(17)}"
+    # 198.18.0.0/15 is reserved for benchmarks: no such address belongs to anybody.
+    public = ipaddress.ip_address("198.18.0.0") + int(birth.digits(4), 16)
+    return Made(
+        id=identifier,
+        outputs={
+            "arn": arn(birth, "ec2", f"elastic-ip/{identifier}"),
+            "allocationId": identifier,
+            "publicIp": str(public),
+        },
+    )
+
+
+def _nat_gateway(birth: Birth) -> Made:
+    identifier = f"nat-{birth.digits(17)}"
+    return Made(
+        id=identifier,
+        outputs={"networkInterfaceId": f"eni-{birth.digits(34)[17:]}", "secondaryPrivateIps": []},
+    )
+
+
+def _route(birth: Birth) -> Made:
+    destination = next(
+        (
+            birth.inputs[key]
+            for key in (
+                "destinationCidrBlock",
+                "destinationIpv6CidrBlock",
+                "destinationPrefixListId",
+            )
+            if birth.inputs.get(key)
+        ),
+        "",
+    )
+    identifier = f"r-{birth.inputs['routeTableId']}{destination}"
+    return Made(id=identifier, outputs={"state": "active", "origin": "CreateRoute"})
+
+
+def _association(birth: Birth) -> Made:
+    return Made(id=f"rtbassoc-{birth.digits(17)}")
+
+
+def _endpoint(birth: Birth) -> Made:
+    identifier = f"vpce-{birth.digits(17)}"
+    outputs = {
+        "arn": arn(birth, "ec2", f"vpc-endpoint/{identifier}"),
+        "ownerId": account(birth.instance),
+        "state": "available",
+    }
+    if birth.inputs.get("vpcEndpointType", "Gateway") == "Gateway":
+        outputs["prefixListId"] = f"pl-{birth.digits(8)}"
+    return Made(id=identifier, outputs=outputs)
+
+
+def _security_group(birth: Birth) -> Made:
+    made = generated("sg", "ec2", "security-group")(birth)
+    return Made(id=made.id, outputs={**made.outputs, "ownerId": account(birth.instance)})
+
+
+def _launch_template(birth: Birth) -> Made:
+    made = generated("lt", "ec2", "launch-template")(birth)
+    return Made(id=made.id, outputs={**made.outputs, "latestVersion": 1, "defaultVersion": 1})
+
+
+def _gateway(birth: Birth) -> Made:
+    made = generated("igw", "ec2", "internet-gateway")(birth)
+    return Made(id=made.id, outputs={**made.outputs, "ownerId": account(birth.instance)})
+
+
+KINDS = {
+    "aws:ec2/vpc:Vpc": Kind(make=_vpc, tagged=True),
+    "aws:ec2/subnet:Subnet": Kind(make=_subnet, tagged=True),
+    "aws:ec2/internetGateway:InternetGateway": Kind(make=_gateway, tagged=True),
+    "aws:ec2/eip:Eip": Kind(make=_address, tagged=True),
+    "aws:ec2/natGateway:NatGateway": Kind(make=_nat_gateway, tagged=True),
+    "aws:ec2/routeTable:RouteTable": Kind(make=generated("rtb", "ec2", "route-table"), tagged=True),
+    "aws:ec2/route:Route": Kind(make=_route),
+    "aws:ec2/routeTableAssociation:RouteTableAssociation": Kind(make=_association),
+    "aws:ec2/vpcEndpoint:VpcEndpoint": Kind(make=_endpoint, tagged=True),
+    "aws:ec2/securityGroup:SecurityGroup": Kind(
+        make=_security_group, tagged=True, auto_name=AutoName(property="name", limit=255)
+    ),
+    "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": Kind(make=_security_group, tagged=True),
+    "aws:ec2/launchTemplate:LaunchTemplate": Kind(
+        make=_launch_template, tagged=True, auto_name=AutoName(property="name", limit=125)
+    ),
+}

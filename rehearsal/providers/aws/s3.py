@@ -1,0 +1,42 @@
+"""Buckets (`aws.s3`)."""
+
+from __future__ import annotations
+
+from rehearsal.providers.aws.common import PARTITION, region
+from rehearsal.providers.naming import AutoName
+from rehearsal.providers.package import Birth, Kind, Made
+
+
+def _bucket(birth: Birth) -> Made:
+    name, where = birth.inputs["bucket"], region(birth)
+    return Made(
+        id=name,
+        outputs={
+            # Bucket ARNs carry neither account nor region.
+            "arn": f"arn:{PARTITION}:s3:::{name}",
+            "bucketDomainName": f"{name}.s3.amazonaws.com",
+            "bucketRegionalDomainName": f"{name}.s3.{where}.amazonaws.com",
+            "bucketRegion": where,
+        },
+    )
+
+
+def _of_bucket(birth: Birth) -> Made:
+    return Made(id=birth.inputs["bucket"])
+
+
+_FACET = Kind(make=_of_bucket)
+
+KINDS = {
+    "aws:s3/bucket:Bucket": Kind(
+        make=_bucket,
+        tagged=True,
+        auto_name=AutoName(property="bucket", limit=63, lower=True),
+    ),
+    "aws:s3/bucketPolicy:BucketPolicy": _FACET,
+    "aws:s3/bucketVersioning:BucketVersioning": _FACET,
+    "aws:s3/bucketOwnershipControls:BucketOwnershipControls": _FACET,
+    "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": _FACET,
+    "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration": _FACET,
+    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": (_FACET),
+}

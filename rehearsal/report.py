@@ -1,0 +1,216 @@
+"""The plan as a person reads it: components, their resources, counts, outputs."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from rehearsal.highlights import highlights
+from rehearsal.plan import STACK_TYPE, UNKNOWN, Plan, PlannedResource
+
+LATER = "known after up"
+_SEPARATOR = " · "
+
+
+@dataclass(frozen=True)
+class _Paint:
+    """ANSI styles, or none at all when the output is not a terminal."""
+
+    on: bool
+
+    def bold(self, text: str) -> str:
+        return f"\x1b[1m{text}\x1b[0m" if self.on else text
+
+    def dim(self, text: str) -> str:
+        return f"\x1b[2m{text}\x1b[0m" if self.on else text
+
+    def yellow(self, text: str) -> str:
+        return f"\x1b[33m{text}\x1b[0m" if self.on else text
+
+
+def report(plan: Plan, stream: TextIO) -> None:
+    """Print `plan`; colours only when `stream` is a terminal, which also sets the width."""
+    paint = _Paint(on=stream.isatty())
+    width = shutil.get_terminal_size((100, 24)).columns if stream.isatty() else 100
+    lines = [
+        paint.bold(f"{plan.project} / {plan.stack}") + paint.dim("   what `pulumi up` would create from nothing"),
+        "",
+        *_components(plan, paint),
+        *_messages(plan, paint),
+        *_counts(plan, paint, width),
+        *_outputs(plan, paint),
+        _summary(plan),
+    ]
+    stream.write("\n".join(lines) + "\n")
+
+
+def short_type(token: str) -> str:
+    """`aws:ec2/vpc:Vpc` as `ec2.Vpc`, `kubernetes:apps/v1:Deployment` as `k8s.Deployment`."""
+    package, module, name = token.split(":", 2)
+    if token.startswith("pulumi:providers:"):
+        return f"provider {name}"
+    if package == "kubernetes":
+        return f"k8s.{name}"
+    service = module.split("/")[0]
+    return f"{package if service == 'index' else service}.{name}"
+
+
+def _components(plan: Plan, paint: _Paint) -> Iterator[str]:
+    by_urn = {it.urn: it for it in plan.resources}
+    owned: dict[str, list[PlannedResource]] = {}
+    for resource in plan.resources:
+        owner = _owner(resource, by_urn)
+        if owner is not None:
+            owned.setdefault(owner.urn, []).append(resource)
+    for urn, inside in owned.items():
+        owned[urn] = in_order(inside, owned)
+    stack = next((it for it in plan.resources if it.type == STACK_TYPE), None)
+    if stack is None:
+        return
+    yield from _component(stack, owned, paint, plan.project)
+
+
+def _owner(resource: PlannedResource, by_urn: Mapping[str, PlannedResource]) -> PlannedResource | None:
+    """The nearest component above; default providers have no parent and belong to the stack."""
+    if resource.type == STACK_TYPE:
+        return None
+    above = by_urn.get(resource.parent or "")
+    while above is not None and above.custom:
+        above = by_urn.get(above.parent or "")
+    return above or next((it for it in by_urn.values() if it.type == STACK_TYPE), None)
+
+
+def in_order(
+    siblings: Sequence[PlannedResource], owned: Mapping[str, Sequence[PlannedResource]]
+) -> list[PlannedResource]:
+    """`siblings` with what must exist first in front; equal ones by type and name.
+
+    The engine's own order depends on the timing of threads, so it differs between runs.
+    """
+    holder = {it.urn: sibling.urn for sibling in siblings for it in _within(sibling, owned)}
+    needs = {
+        sibling.urn: {
+            holder.get(urn) for it in _within(sibling, owned) for urn in (*it.dependencies, it.provider or "")
+        }
+        - {None, sibling.urn}
+        for sibling in siblings
+    }
+    levels: dict[str, int] = {}
+
+    def level(urn: str) -> int:
+        if urn not in levels:
+            # Two components may need parts of each other: the one met first counts as first.
+            levels[urn] = 0
+            levels[urn] = max((level(other) + 1 for other in sorted(needs[urn], key=str) if other), default=0)
+        return levels[urn]
+
+    return sorted(siblings, key=lambda it: (level(it.urn), it.type, it.name))
+
+
+def _within(resource: PlannedResource, owned: Mapping[str, Sequence[PlannedResource]]) -> Iterator[PlannedResource]:
+    yield resource
+    for inside in owned.get(resource.urn, ()):
+        yield from _within(inside, owned)
+
+
+def _component(
+    component: PlannedResource,
+    owned: Mapping[str, list[PlannedResource]],
+    paint: _Paint,
+    project: str,
+    depth: int = 0,
+) -> Iterator[str]:
+    """One block per component; a blank line ends what stands at the left margin."""
+    top = component.type == STACK_TYPE
+    indent = "  " * depth
+    if not top:
+        yield f"{indent}{paint.bold(_title(component.type, project))} {component.name}"
+    inside = owned.get(component.urn, [])
+    leaves = [it for it in inside if it.custom and not _is_default_provider(it)]
+    rows = [(short_type(it.type), it.name, _SEPARATOR.join(highlights(it))) for it in leaves]
+    types = max((len(kind) for kind, _, _ in rows), default=0)
+    names = max((len(name) for _, name, _ in rows), default=0)
+    margin = indent if top else f"{indent}  "
+    for (kind, name, shown), leaf in zip(rows, leaves, strict=True):
+        mark = paint.yellow("  protected") if leaf.protect else ""
+        yield f"{margin}{paint.dim(kind.ljust(types))}  {name.ljust(names)}  {shown}{mark}".rstrip()
+    if top and rows:
+        yield ""
+    for child in inside:
+        if not child.custom:
+            yield from _component(child, owned, paint, project, depth if top else depth + 1)
+            if top:
+                yield ""
+
+
+def _title(token: str, project: str) -> str:
+    """Our own components by class name, those of others with their package."""
+    package, _, name = token.split(":", 2)
+    return name if package == project else f"{package}.{name}"
+
+
+def _is_default_provider(resource: PlannedResource) -> bool:
+    return resource.type.startswith("pulumi:providers:") and resource.name.startswith("default")
+
+
+def _messages(plan: Plan, paint: _Paint) -> Iterator[str]:
+    warnings = [it for it in plan.messages if it.severity == "warning"]
+    for message in warnings:
+        yield paint.yellow(f"warning: {message.text}")
+    if warnings:
+        yield ""
+
+
+def _counts(plan: Plan, paint: _Paint, width: int) -> Iterator[str]:
+    kinds = Counter(short_type(it.type) for it in plan.resources if it.custom and not _is_default_provider(it))
+    cells = [f"{count:>3} {kind}" for kind, count in sorted(kinds.items())]
+    column = max((len(cell) for cell in cells), default=0) + 2
+    columns = max(1, width // column)
+    rows = -(-len(cells) // columns)
+    yield paint.bold("Resources")
+    for row in range(rows):
+        yield "".join(cell.ljust(column) for cell in cells[row::rows]).rstrip()
+    yield ""
+
+
+def _outputs(plan: Plan, paint: _Paint) -> Iterator[str]:
+    if not plan.outputs:
+        return
+    yield paint.bold("Outputs")
+    for name, value in sorted(plan.outputs.items()):
+        yield from _output(name, value, 1)
+    yield ""
+
+
+def _output(name: str, value: Any, depth: int) -> Iterator[str]:
+    indent = "  " * depth
+    if isinstance(value, Mapping) and value:
+        yield f"{indent}{name}:"
+        for key, item in value.items():
+            yield from _output(str(key), item, depth + 1)
+    elif isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
+        yield f"{indent}{name}:"
+        for index, item in enumerate(value):
+            yield from _output(f"- {index}", item, depth + 1)
+    else:
+        yield f"{indent}{name}: {_plain(value)}"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(_plain(item) for item in value) or "none"
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    # A text that holds an unknown part is unknown as a whole.
+    return LATER if UNKNOWN in text else text
+
+
+def _summary(plan: Plan) -> str:
+    resources = sum(it.custom and not _is_default_provider(it) for it in plan.resources)
+    components = sum(not it.custom and it.type != STACK_TYPE for it in plan.resources)
+    return (
+        f"{resources} resources in {components} components, previewed in {plan.seconds:.1f} s. "
+        "Nothing was created: the cloud is offline."
+    )

@@ -1,0 +1,54 @@
+"""The user's tool cache: one folder per program and version, filled once, by one process."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from rehearsal.toolchain.progress import step
+
+
+def folder(program: str, version: str, environment: Mapping[str, str] | None = None) -> Path:
+    """`$XDG_CACHE_HOME` or `~/.cache`, then `vllm-eks/toolchain/<program>/<version>`."""
+    env = os.environ if environment is None else environment
+    base = env.get("XDG_CACHE_HOME") or str(Path(env.get("HOME") or Path.home()) / ".cache")
+    return Path(base) / "vllm-eks" / "toolchain" / program / version
+
+
+def cached(target: Path, make: Callable[[Path], None]) -> Path:
+    """`target`, made by `make(temporary path)` if it is not there yet.
+
+    Two processes that ask at once make it once. `target` appears by a rename, so a `make` that
+    fails or is killed leaves nothing that a later call would take for the program.
+    """
+    if target.is_file():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(target.parent / "lock"):
+        if target.is_file():
+            return target
+        for leftover in target.parent.glob(f"{target.name}.partial-*"):
+            leftover.unlink()
+        partial = target.with_name(f"{target.name}.partial-{os.getpid()}")
+        try:
+            make(partial)
+            partial.chmod(0o755)
+            partial.rename(target)
+        finally:
+            partial.unlink(missing_ok=True)
+    return target
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    # The kernel drops the lock when its process dies, so a killed build blocks nobody.
+    with path.open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            with step(f"waiting for another rehearsal that prepares {path.parent}"):
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,106 @@
+"""Building a program from a pinned Go module."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections import deque
+from pathlib import Path
+from typing import IO, cast
+
+from rehearsal.toolchain.progress import Step, step
+
+# From 1.21 on, Go fetches a newer toolchain by itself when go.mod asks for one.
+_FIRST_THAT_UPGRADES = (1, 21)
+
+
+class BuildError(Exception):
+    """The build did not work out; the message is short enough to show."""
+
+
+def needed(module: Path) -> str:
+    """The Go version that the module in this folder asks for."""
+    text = (module / "go.mod").read_text(encoding="utf-8")
+    found = re.search(r"^go (\S+)", text, re.MULTILINE)
+    if found is None:
+        raise ValueError(f"{module / 'go.mod'} has no go line")
+    return found[1]
+
+
+def build(*, title: str, module: Path, package: str, ldflags: str, target: Path) -> None:
+    """`go build` of `package` at the versions of `module`, to `target`. Raises BuildError.
+
+    Dependencies are checked against the module's go.sum. No process outlives an interruption.
+    """
+    go = shutil.which("go")
+    if go is None:
+        raise BuildError("no `go` on PATH")
+    version = _version(go)
+    wanted = needed(module)
+    if _numbers(version) < _FIRST_THAT_UPGRADES:
+        raise BuildError(f"{go} is {version}, wanted >= {wanted}")
+    command = [go, "build", "-v", "-buildvcs=false", "-mod=readonly"]
+    command += ["-ldflags", ldflags, "-o", str(target), package]
+    with step(title) as running:
+        code, last = _run(command, module, running)
+    if code == 0:
+        return
+    if _numbers(version) < _numbers(wanted):
+        raise BuildError(
+            f"{go} is {version}, wanted >= {wanted}, and Go could not fetch the newer toolchain: {_first_error(last)}"
+        )
+    raise BuildError(f"exit status {code}: {_first_error(last)}")
+
+
+def _run(command: list[str], module: Path, running: Step) -> tuple[int, list[str]]:
+    last: deque[str] = deque(maxlen=20)
+    compiled = 0
+    with subprocess.Popen(  # noqa: S603 - the user's go, arguments from here
+        command,
+        cwd=module,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A process group of its own, so that the compilers can be stopped with it.
+        start_new_session=True,
+    ) as process:
+        try:
+            for line in cast("IO[str]", process.stderr):
+                last.append(line.rstrip())
+                compiled += 1
+                running.detail = f"{compiled} packages"
+            code = process.wait()
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return code, list(last)
+
+
+def _version(go: str) -> str:
+    try:
+        output = subprocess.run(  # noqa: S603 - the user's go
+            [go, "env", "GOVERSION"],
+            env={**os.environ, "GOTOOLCHAIN": "local"},
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=True,
+        ).stdout.strip()
+    except (OSError, subprocess.SubprocessError) as failure:
+        raise BuildError(f"{go} does not run ({failure})") from failure
+    return output.removeprefix("go") or "of unknown version"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version.split("-")[0])[:3])
+
+
+def _first_error(lines: list[str]) -> str:
+    # Package names that -v prints have no blank; messages do.
+    messages = [line for line in lines if " " in line.strip()]
+    return " ".join((messages or lines or ["no output"])[0].split())[:300]

@@ -1,0 +1,150 @@
+"""The plan as it is printed."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from rehearsal.highlights import AWS_DECIDES, highlights
+from rehearsal.plan import HIDDEN, UNKNOWN, Message, Plan, PlannedResource
+from rehearsal.report import report, short_type
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def resource(kind, name, parent=None, /, *, needs=(), provider=None, **inputs):
+    return PlannedResource(
+        urn=f"urn:{name}",
+        type=kind,
+        name=name,
+        parent=parent and f"urn:{parent}",
+        custom=kind.split(":")[0] in {"aws", "kubernetes", "pulumi"} and kind != "pulumi:pulumi:Stack",
+        inputs=inputs,
+        provider=provider,
+        dependencies=tuple(f"urn:{need}" for need in needs),
+    )
+
+
+PLAN = Plan(
+    project="vllm-eks",
+    stack="dev",
+    resources=(
+        resource("pulumi:pulumi:Stack", "vllm-eks-dev"),
+        resource("vllm-eks:infra:Cluster", "cluster", "vllm-eks-dev"),
+        resource("aws:eks/addon:Addon", "dns", "cluster", needs=("vpc",)),
+        resource("vllm-eks:infra:Network", "network", "vllm-eks-dev"),
+        resource("aws:ec2/subnet:Subnet", "b", "network", needs=("vpc",), cidrBlock="10.0.1.0/24"),
+        resource("aws:ec2/subnet:Subnet", "a", "network", needs=("vpc",), cidrBlock="10.0.0.0/24"),
+        resource("aws:ec2/vpc:Vpc", "vpc", "network", cidrBlock="10.0.0.0/16"),
+        resource("pulumi:providers:eks", "default_4_4_0"),
+    ),
+    outputs={
+        "url": f"http://{UNKNOWN}:8000",
+        "token": HIDDEN,
+        "zones": ["a", "b"],
+        "pool": {"count": 1, "on": True},
+    },
+    messages=(Message(severity="warning", text="memory is tight", urn=None),),
+    seconds=3.21,
+)
+
+
+def printed(plan, stream):
+    report(plan, stream)
+    return stream.getvalue()
+
+
+def test_the_whole_report_in_the_order_of_creation():
+    assert printed(PLAN, io.StringIO()) == (
+        "vllm-eks / dev   what `pulumi up` would create from nothing\n"
+        "\n"
+        "Network network\n"
+        "  ec2.Vpc     vpc  10.0.0.0/16\n"
+        "  ec2.Subnet  a    10.0.0.0/24\n"
+        "  ec2.Subnet  b    10.0.1.0/24\n"
+        "\n"
+        "Cluster cluster\n"
+        "  eks.Addon  dns  default (AWS decides)\n"
+        "\n"
+        "warning: memory is tight\n"
+        "\n"
+        "Resources\n"
+        "  2 ec2.Subnet    1 ec2.Vpc       1 eks.Addon\n"
+        "\n"
+        "Outputs\n"
+        "  pool:\n"
+        "    count: 1\n"
+        "    on: true\n"
+        "  token: [secret]\n"
+        "  url: known after up\n"
+        "  zones: a, b\n"
+        "\n"
+        "4 resources in 2 components, previewed in 3.2 s. Nothing was created: the cloud is offline.\n"
+    )
+
+
+def test_only_a_terminal_gets_colours():
+    assert "\x1b[" not in printed(PLAN, io.StringIO())
+    assert "\x1b[1mNetwork\x1b[0m network" in printed(PLAN, Terminal())
+
+
+def test_the_order_does_not_depend_on_the_timing_of_the_engine():
+    turned = Plan(**{**vars(PLAN), "resources": tuple(reversed(PLAN.resources))})
+    assert printed(turned, io.StringIO()) == printed(PLAN, io.StringIO())
+
+
+@pytest.mark.parametrize(
+    ("token", "short"),
+    [
+        ("aws:ec2/vpc:Vpc", "ec2.Vpc"),
+        ("kubernetes:apps/v1:Deployment", "k8s.Deployment"),
+        ("pulumi:providers:aws", "provider aws"),
+        ("eks:index:Cluster", "eks.Cluster"),
+    ],
+)
+def test_types_are_short(token, short):
+    assert short_type(token) == short
+
+
+@pytest.mark.parametrize(
+    ("token", "inputs", "shown"),
+    [
+        ("aws:eks/addon:Addon", {"addonVersion": None}, [AWS_DECIDES]),
+        ("aws:eks/addon:Addon", {"addonVersion": "v1.2.3-eksbuild.1"}, ["v1.2.3-eksbuild.1"]),
+        (
+            "aws:eks/cluster:Cluster",
+            {"name": "dev"},
+            ["dev", "Kubernetes default (AWS decides)", "API open to 0.0.0.0/0"],
+        ),
+        (
+            "aws:eks/cluster:Cluster",
+            {"name": "dev", "version": "1.36", "vpcConfig": {"endpointPublicAccess": False}},
+            ["dev", "Kubernetes 1.36", "API private"],
+        ),
+        (
+            "aws:eks/nodeGroup:NodeGroup",
+            {"instanceTypes": ["m7i.large"], "scalingConfig": {"minSize": 2, "maxSize": 3}},
+            ["m7i.large", "2-3 nodes"],
+        ),
+        ("aws:ec2/subnet:Subnet", {"cidrBlock": UNKNOWN, "availabilityZone": "eu-west-1a"}, ["eu-west-1a"]),
+        ("aws:iam/role:Role", {"name": "r", "assumeRolePolicy": UNKNOWN}, []),
+        ("aws:kms/key:Key", {"description": HIDDEN}, [HIDDEN]),
+        (
+            "kubernetes:apps/v1:Deployment",
+            {
+                "kind": "Deployment",
+                "metadata": {"name": "web", "namespace": "x"},
+                "spec": {"template": {"spec": {"containers": [{"image": "registry.example/a/vllm:v1"}]}}},
+            },
+            ["x/web", "vllm:v1"],
+        ),
+        ("kubernetes:core/v1:Secret", {"metadata": {"name": "s"}, "stringData": HIDDEN}, ["s"]),
+        ("kubernetes:core/v1:Service", {"kind": "Service", "metadata": UNKNOWN, "spec": UNKNOWN}, []),
+    ],
+)
+def test_what_is_shown_of_a_resource(token, inputs, shown):
+    assert highlights(resource(token, "n", **inputs)) == shown
