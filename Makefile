@@ -35,6 +35,7 @@ bench: dev-dependencies  ## figures, not verdicts
 lock: dev-dependencies  ## pin requirements*.in again
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements.in -o requirements.txt
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements-dev.in -o requirements-dev.txt
+	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header rehearsal/toolchain/go.in -o rehearsal/toolchain/go.txt
 
 clean:  ## remove what the targets above made here (not the tool cache in your home)
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -7,17 +7,17 @@ url = platform.apply(lambda p: p.servers["gemma"].url)
 from collections.abc import Mapping
 
 import pulumi
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
 
-class Output(BaseModel):
+class Published(BaseModel):
     """A mapping that leaves the stack: camelCase keys. Readers ignore keys that a newer platform has added."""
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
-class Server(Output):
+class Server(Published):
     """A vLLM server."""
 
     url: str
@@ -26,7 +26,7 @@ class Server(Output):
     """The model name to send."""
 
 
-class GpuPool(Output):
+class GpuPool(Published):
     """Where pods with a GPU may run."""
 
     product: str
@@ -34,7 +34,7 @@ class GpuPool(Output):
     toleration: Mapping[str, str]
 
 
-class Platform(Output):
+class Platform(Published):
     """Everything that a stack of this project exports."""
 
     region: str
@@ -77,7 +77,7 @@ def read(stack: pulumi.StackReference) -> pulumi.Output[Platform]:
 def _platform(values: dict[str, object]) -> Platform:
     present = {name: value for name, value in values.items() if value is not None}
     try:
-        return TypeAdapter(Platform).validate_python(present)
+        return Platform.model_validate(present)
     except ValidationError as error:
         lines = [f"  {'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors()]
         raise pulumi.RunError("\n".join(["the platform stack's outputs do not fit:", *lines])) from None

@@ -18,7 +18,7 @@ from infra.gpu_pools import GpuPool
 from infra.model_bucket import ModelBucketSettings
 from infra.naming import CLUSTER_NAME, FORBIDDEN_SERVICE_NAMES, partition_of
 from infra.network import NetworkSettings
-from infra.section import DNS_LABEL, Complaint, KeyName, Section, nearest, shown, validated
+from infra.section import DNS_LABEL, NAME_RULE, Complaint, KeyName, Section, nearest, shown, validated
 from serving.fit import placement_problems, pool_demand, server_problems
 from serving.server import ServerSettings
 
@@ -63,8 +63,8 @@ class Settings(Section):
     namespace: Annotated[str, StringConstraints(pattern=DNS_LABEL, max_length=63)] = Field(
         description="a lower-case DNS label of at most 63 characters: the Kubernetes namespace of the servers"
     )
-    gpu_pools: Mapping[KeyName, GpuPool] = Field(description="GPU pools by name")
-    servers: Mapping[KeyName, ServerSettings] = Field(description="vLLM servers by name")
+    gpu_pools: Mapping[KeyName, GpuPool] = Field(description=f"a mapping of GPU pools by name, {NAME_RULE}")
+    servers: Mapping[KeyName, ServerSettings] = Field(description=f"a mapping of vLLM servers by name, {NAME_RULE}")
 
 
 def load() -> tuple[str, Settings]:

@@ -9,12 +9,6 @@ from dataclasses import dataclass
 CLUSTER_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 """EKS API model, CreateCluster.name: 1 to 100 characters."""
 
-AUTONAME_SUFFIX = 8
-"""What the engine appends to a logical name on AWS: a dash and seven hexadecimal digits."""
-
-LIMITS = {"iam-role": 64, "iam-policy": 128, "launch-template": 128, "eks-node-group": 63, "service-account": 63}
-"""Longest physical name, in characters (service API models)."""
-
 MOUNTPOINT_NAMESPACE = "kube-system"
 MOUNTPOINT_SERVICE_ACCOUNT = "s3-csi-driver-sa"
 """Both are fixed by the EKS add-on `aws-mountpoint-s3-csi-driver` (its chart's `node.serviceAccount.name`)."""

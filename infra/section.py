@@ -7,7 +7,7 @@ refusal, so that the two cannot drift apart.
 import difflib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
@@ -80,6 +80,7 @@ EachOnce = AfterValidator(_each_once)
 """For lists whose items become resources: a repeated one would be a repeated URN."""
 
 DNS_LABEL = r"^[a-z]([a-z0-9-]*[a-z0-9])?$"
+NAME_RULE = "each name a lower-case DNS label of at most 30 characters"
 KeyName = Annotated[str, StringConstraints(pattern=DNS_LABEL, max_length=30)]
 """Name of a pool, a server, an access entry: part of resource names, so 30 characters leave room for every suffix."""
 
@@ -113,17 +114,6 @@ def nearest(word: str, allowed: Sequence[str]) -> str:
     return f"did you mean {close[0]}?" if close else f"allowed: {', '.join(sorted(allowed)) or 'none'}"
 
 
-def checked(expected: str, holds: Callable[[str], bool]) -> Callable[[str], str]:
-    """Return a validator for text whose refusal is `expected <expected>`."""
-
-    def check(value: str) -> str:
-        if holds(value):
-            return value
-        raise ValueError(f"expected {expected}")
-
-    return check
-
-
 def _complaint(model: type[Section], raw: object, name: str, detail: dict[str, Any]) -> Complaint:
     where: tuple[str | int, ...] = detail["loc"]
     # pydantic marks a refused mapping key with a trailing "[key]"
@@ -138,16 +128,13 @@ def _complaint(model: type[Section], raw: object, name: str, detail: dict[str, A
     if detail["type"] == "missing":
         return Complaint(path, f"missing; expected {description}")
     if is_key:
-        return Complaint(path, f"{shown(where[-1])} is not a name; {NAME_RULE}")
+        return Complaint(path, f"{shown(where[-1])} cannot be a key here; expected {description}")
     value = shown(_value(raw, where))
     if detail["type"] == "model_type":
         section, _ = _described(model, (*where, ""))
         return Complaint(path, f"{value} is not a mapping; expected the keys {_keys(section)}")
     own = str(detail.get("ctx", {}).get("error", ""))
     return Complaint(path, f"{value}; {own}" if own else f"{value}; expected {description}")
-
-
-NAME_RULE = "expected a lower-case DNS label of at most 30 characters"
 
 
 def _described(model: type[Section], where: Sequence[str | int]) -> tuple[type[Section], str]:

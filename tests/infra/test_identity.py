@@ -5,11 +5,17 @@ from typing import Any
 
 from pulumi_aws import eks, iam, s3
 
-from infra.naming import AUTONAME_SUFFIX, LIMITS, MOUNTPOINT_NAMESPACE, MOUNTPOINT_SERVICE_ACCOUNT
+from infra.naming import MOUNTPOINT_NAMESPACE, MOUNTPOINT_SERVICE_ACCOUNT
 from tests.harness import Recording, document, record_program, stack_settings
 
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"
 ACCOUNT = "kubernetes:core/v1:ServiceAccount"
+
+AUTONAME_SUFFIX = 8
+"""What the engine appends to a logical name on AWS: a dash and seven hexadecimal digits."""
+
+LIMITS = {"iam-role": 64, "launch-template": 128, "eks-node-group": 63, "service-account": 63}
+"""Longest physical name, in characters (service API models)."""
 
 
 def associations(recording: Recording) -> dict[str, dict[str, Any]]:

@@ -1,6 +1,14 @@
 """The checked-in stack files on the real Pulumi engine, and what it sees compared with what the mocks saw."""
 
+import json
+import shutil
+import subprocess
+import sys
 from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
 
 from rehearsal.plan import UNKNOWN, Plan, PlannedResource
 from rehearsal.preview import preview
@@ -67,3 +75,42 @@ def test_PUL_01_no_text_of_the_plan_holds_an_output_instead_of_its_value(stack: 
 def _engines_own(resource: PlannedResource) -> bool:
     """Default providers of `eks` (it has no settings of its own) and of the engine's built-in resources."""
     return resource.type.startswith("pulumi:providers:") and resource.name.startswith("default")
+
+
+def variant(folder: Path, raw: dict[str, Any], region: str = "us-west-2") -> Path:
+    """A copy of the program beside one stack file of its own, `Pulumi.dev.yaml`."""
+    for name in ("infra", "serving"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("__main__.py", "settings.py", "outputs.py", "Pulumi.yaml"):
+        shutil.copy(ROOT / name, folder / name)
+    config = {"aws:region": region, "pulumi:disable-default-providers": ["aws", "kubernetes"]}
+    (folder / "Pulumi.dev.yaml").write_text(yaml.safe_dump({"config": {**config, "vllm-eks:settings": raw}}))
+    return folder
+
+
+def run(project: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "rehearsal", "preview", "--stack", "dev", "--project", str(project)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_a_bad_stack_file_ends_with_its_lines_alone(tmp_path: Path) -> None:
+    raw = stack_settings("dev")
+    raw["network"]["cidr"] = "10.0.0.0/24"
+    raw["servers"]["gemma"]["pool"] = "none"
+    done = run(variant(tmp_path, raw))
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.splitlines() == [
+        "the stack file has 2 mistakes:",
+        '  network.cidr: "10.0.0.0/24"; /24 is too small; expected a prefix length of 16 to 20',
+        '  servers.gemma.pool: "none"; allowed: rtx-pro-6000',
+    ]
+
+
+def test_IAM_05_a_stack_in_china_holds_no_arn_of_another_partition(tmp_path: Path) -> None:
+    raw = json.loads(
+        json.dumps(stack_settings("prod")).replace("arn:aws:", "arn:aws-cn:").replace("us-west-2", "cn-north-1")
+    )
+    text = repr(preview("dev", project=variant(tmp_path, raw, "cn-north-1")).as_json())
+    assert "arn:aws-cn:iam::aws:policy/AmazonEKSClusterPolicy" in text
+    assert "arn:aws:" not in text

