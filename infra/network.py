@@ -108,7 +108,6 @@ class Network(pulumi.ComponentResource):
     vpc_id: pulumi.Output[str]
     private_subnet_ids: Mapping[str, pulumi.Output[str]]
     """By zone."""
-    public_subnet_ids: Mapping[str, pulumi.Output[str]]
 
     def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("vllm-eks:infra:Network", name, None, opts)
@@ -197,7 +196,6 @@ class Network(pulumi.ComponentResource):
 
         self.vpc_id = network.id
         self.private_subnet_ids = {zone: subnet.id for zone, subnet in private.items()}
-        self.public_subnet_ids = {zone: subnet.id for zone, subnet in public.items()}
         self.register_outputs({"vpcId": self.vpc_id, "privateSubnetIds": self.private_subnet_ids})
 
     def _nat(self, name: str, subnet: ec2.Subnet, title: str, *, after: ec2.Route) -> ec2.NatGateway:

@@ -99,7 +99,10 @@ def validated(model: type[S], raw: object, name: str) -> tuple[S | None, list[Co
     try:
         return model.model_validate(raw), []
     except ValidationError as error:
-        return None, [_complaint(model, raw, name, dict(detail)) for detail in error.errors(include_url=False)]
+        found = [_complaint(model, raw, name, dict(detail)) for detail in error.errors(include_url=False)]
+    # a list with one wrong item is also called too short: what stands above a complaint is not a mistake of its own
+    below = {complaint.path[:depth] for complaint in found for depth in range(len(complaint.path))}
+    return None, [complaint for complaint in found if complaint.path not in below]
 
 
 def shown(value: object) -> str:

@@ -8,13 +8,13 @@ from typing import Annotated, Literal
 import pulumi
 import pulumi_eks
 from pulumi_aws import eks, kms
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator
 
 from infra.cluster.addons import AFTER_NODES, AWS_NAMES, BEFORE_NODES, AddonVersions, addon
 from infra.cluster.system_nodes import SystemNodes, SystemNodesArgs, SystemNodeSettings
 from infra.naming import Partition
 from infra.network import PRIVATE_RANGES, Cidr, Network
-from infra.section import NAME_RULE, EachOnce, Flag, KeyName, Section
+from infra.section import DNS_LABEL, NAME_RULE, EachOnce, Flag, KeyName, Section
 
 ACCESS_POLICIES = {
     "cluster-admin": "AmazonEKSClusterAdminPolicy",
@@ -48,9 +48,16 @@ class AccessEntry(Section):
     policy: Literal["cluster-admin", "admin", "edit", "view"] = Field(
         description=f"one of {', '.join(ACCESS_POLICIES)}"
     )
-    namespaces: Annotated[tuple[str, ...], EachOnce] = Field(
-        description="a list of namespaces (empty: the whole cluster)"
+    namespaces: Annotated[tuple[Annotated[str, StringConstraints(pattern=DNS_LABEL, max_length=63)], ...], EachOnce] = (
+        Field(description="a list of namespaces (empty: the whole cluster)")
     )
+
+    @field_validator("namespaces")
+    @classmethod
+    def _namespaces(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if value and info.data.get("policy") == "cluster-admin":
+            raise ValueError("cluster-admin is for the whole cluster; expected [] or the policy admin")
+        return value
 
 
 class ClusterSettings(Section):
@@ -114,7 +121,6 @@ class Cluster(pulumi.ComponentResource):
             version=settings.version,
             vpc_id=args.network.vpc_id,
             private_subnet_ids=list(args.network.private_subnet_ids.values()),
-            public_subnet_ids=list(args.network.public_subnet_ids.values()),
             kubernetes_service_ip_address_range=str(settings.service_cidr),
             endpoint_private_access=True,
             endpoint_public_access=bool(settings.public_access),

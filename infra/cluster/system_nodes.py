@@ -1,5 +1,6 @@
 """The nodes that Karpenter does not manage: its own controller, CoreDNS and metrics-server run here."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -7,7 +8,7 @@ from typing import Annotated
 import pulumi
 from pulumi_aws import eks, iam
 from pulumi_aws.ec2 import LaunchTemplate
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from infra.iam import document, ec2_trust
 from infra.naming import Partition
@@ -22,7 +23,17 @@ NODE_POLICIES = (
     "AmazonSSMManagedInstanceCore",
 )
 
-InstanceName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*\.[a-z0-9]+$")]
+OTHER_PROCESSORS = re.compile(r"^(a1|[a-z]+[0-9]+g[a-z]*|g[0-9]|gr[0-9]|p[0-9]|inf|trn|dl|vt|f[0-9]|mac)")
+"""Families with Arm hosts (a `g` behind the generation) or accelerators: not for the x86_64 image, not for this job."""
+
+
+def _instance(value: str) -> str:
+    if OTHER_PROCESSORS.match(value):
+        raise ValueError(f"{value} is no x86_64 type without accelerators")
+    return value
+
+
+InstanceName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*\.[a-z0-9-]+$"), AfterValidator(_instance)]
 
 
 class SystemNodeSettings(Section):

@@ -24,6 +24,13 @@ def test_the_component_makes_no_nodes_groups_or_addons_of_its_own(recording: Rec
     assert inputs["createOidcProvider"] is False
 
 
+def test_the_control_plane_has_its_interfaces_in_private_subnets(recording: Recording, stack: str) -> None:
+    inputs = recording.one(CLUSTER).inputs
+    zones = stack_settings(stack)["network"]["zones"]
+    assert inputs["privateSubnetIds"] == [f"network-private-{zone}-id" for zone in zones]
+    assert "publicSubnetIds" not in inputs
+
+
 def test_EKS_01_authentication_is_api_with_explicit_entries_and_none_for_the_node_role(recording: Recording) -> None:
     """EKS makes the entry of a managed node group's role itself; a second one is a 409."""
     inputs = recording.one(CLUSTER).inputs
