@@ -1,6 +1,7 @@
 """Whether a server can run where it is put: the arithmetic of its pool's nodes, its techniques and its flags."""
 
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 
 from infra.gpu_pools import GpuPool
 from serving.engine import GRACE_LIMIT, TEARDOWN, argument_problems
@@ -37,22 +38,18 @@ def placement_problems(server: ServerSettings, pool: GpuPool, region: str) -> It
     for kind in pool.types:
         if kind.gpus < wanted:
             yield ("engine", "tensorParallel"), f"{wanted} GPUs > {kind.gpus} on {kind.name} of pool {server.pool}"
-    smallest = min(pool.types, key=lambda kind: kind.allocatable_memory)
-    memory = server.resources.memory_gib * 1024
-    if memory + DAEMONSETS_MEMORY > smallest.allocatable_memory:
-        yield (
-            ("resources", "memoryGib"),
-            f"{memory} MiB + {DAEMONSETS_MEMORY} MiB node agents = {memory + DAEMONSETS_MEMORY} MiB"
-            f" > {smallest.allocatable_memory} MiB allocatable on {smallest.name}",
-        )
-    fewest = min(pool.types, key=lambda kind: kind.allocatable_cpu)
-    cpu = server.resources.cpu * 1000
-    if cpu + DAEMONSETS_CPU > fewest.allocatable_cpu:
-        yield (
-            ("resources", "cpu"),
-            f"{cpu}m + {DAEMONSETS_CPU}m node agents = {cpu + DAEMONSETS_CPU}m"
-            f" > {fewest.allocatable_cpu}m allocatable on {fewest.name}",
-        )
+    resources = server.resources
+    for key, unit, asked, agents, offered in (
+        ("memoryGib", " MiB", resources.memory_gib * 1024, DAEMONSETS_MEMORY, attrgetter("allocatable_memory")),
+        ("cpu", "m", resources.cpu * 1000, DAEMONSETS_CPU, attrgetter("allocatable_cpu")),
+    ):
+        least = min(pool.types, key=offered)
+        if asked + agents > offered(least):
+            yield (
+                ("resources", key),
+                f"{asked}{unit} + {agents}{unit} node agents = {asked + agents}{unit}"
+                f" > {offered(least)}{unit} allocatable on {least.name}",
+            )
     known = [name for name in server.techniques if not list(technique_problems([name], None))]
     for problem in technique_problems(known, situation(server, pool, region)):
         yield ("techniques",), problem
