@@ -20,7 +20,17 @@ partition = partition_of(region)
 
 aws = pulumi.ResourceOptions(provider=providers.aws(region, stack.account.id, stack.tags))
 
-network = Network("network", NetworkArgs(settings=stack.network, region=region, cluster_name=stack.name), aws)
+network = Network(
+    "network",
+    NetworkArgs(
+        settings=stack.network,
+        region=region,
+        home_zone=stack.cluster.zones[0],
+        cluster_name=stack.name,
+        protect=stack.cluster.deletion_protection,
+    ),
+    aws,
+)
 bucket = ModelBucket("models", ModelBucketArgs(settings=stack.model_bucket, partition=partition), aws)
 cluster = Cluster(
     "cluster",
@@ -28,7 +38,6 @@ cluster = Cluster(
         settings=stack.cluster,
         cluster_name=stack.name,
         network=network,
-        zones=stack.network.zones,
         partition=partition,
         tags=stack.tags,
     ),

@@ -8,29 +8,55 @@ import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import pulumi
-from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter
+from pydantic import AfterValidator, Field, StringConstraints
 
 from infra.cluster.cluster import ClusterSettings, PrincipalArn
 from infra.gpu_pools import GpuPool
 from infra.model_bucket import ModelBucketSettings
 from infra.naming import CLUSTER_NAME, FORBIDDEN_SERVICE_NAMES, partition_of
 from infra.network import NetworkSettings
-from infra.section import DNS_LABEL, NAME_RULE, Complaint, KeyName, Section, nearest, shown, validated
-from serving.fit import placement_problems, pool_demand, server_problems
+from infra.section import (
+    DNS_LABEL,
+    NAME_RULE,
+    Complaint,
+    KeyName,
+    Section,
+    nearest,
+    readable,
+    right_part,
+    shown,
+    validated,
+)
+from serving.fit import PLACEMENT_RULES, SERVER_RULES, pool_demand
 from serving.server import ServerSettings
 
 PROJECT, KEY = "vllm-eks", "settings"
-RESERVED_TAGS = re.compile(r"^(aws:|eks:|kubernetes\.io/|k8s\.io/|karpenter\.(sh|k8s\.aws)/|Name$)")
+RESERVED_TAGS = re.compile(r"^(aws:|eks:|kubernetes\.io/|k8s\.io/|karpenter\.(sh|k8s\.aws)/|Name$)", re.IGNORECASE)
+MOST_TAGS = 40
+"""AWS allows 50 on a resource; names, roles and controllers need some."""
+
+DIRECTIONS = "north|south|east|west|central|northeast|northwest|southeast|southwest"
+REGION = re.compile(rf"(af|ap|ca|cn|eu|il|me|mx|sa|us|us-gov)-({DIRECTIONS})-[0-9]")
+"""The partitions that `infra.naming.partition_of` knows: not the isolated ones, not the European sovereign cloud."""
 
 
 def _tags(value: Mapping[str, str]) -> Mapping[str, str]:
-    for key in value:
-        if RESERVED_TAGS.match(key):
-            # a default tag `kubernetes.io/cluster/<name>` would make every security group claim the cluster
-            raise ValueError(f"{key} is reserved; expected keys of your own")
+    # a default tag `kubernetes.io/cluster/<name>` would make every security group claim the cluster
+    if reserved := [key for key in value if RESERVED_TAGS.match(key)]:
+        raise ValueError(f"{', '.join(reserved)} is reserved; expected keys of your own")
+    if len({key.casefold() for key in value}) < len(value):
+        raise ValueError("two keys differ only in case, which IAM refuses")
+    if len(value) > MOST_TAGS:
+        raise ValueError(f"{len(value)} tags > {MOST_TAGS}")
+    return value
+
+
+def _namespace(value: str) -> str:
+    if value == "default" or value.startswith("kube-"):
+        raise ValueError("belongs to Kubernetes, and a destroy would delete it; expected a name of your own")
     return value
 
 
@@ -44,7 +70,10 @@ class AccountSettings(Section):
     id: Annotated[str, StringConstraints(pattern=r"^[0-9]{12}$")] = Field(
         description="the AWS account's 12 digits in quotes"
     )
-    deployer: PrincipalArn = Field(description="the ARN of the IAM role or user that runs `pulumi up`")
+    deployer: PrincipalArn = Field(
+        # EKS makes the creator admin and never moves that: later deployers need an access entry
+        description="the ARN of the IAM role or user that runs the first `pulumi up`"
+    )
 
 
 class Settings(Section):
@@ -60,7 +89,7 @@ class Settings(Section):
     network: NetworkSettings = Field(description="the VPC")
     cluster: ClusterSettings = Field(description="the EKS cluster")
     model_bucket: ModelBucketSettings = Field(description="where the weights lie")
-    namespace: Annotated[str, StringConstraints(pattern=DNS_LABEL, max_length=63)] = Field(
+    namespace: Annotated[str, StringConstraints(pattern=DNS_LABEL, max_length=63), AfterValidator(_namespace)] = Field(
         description="a lower-case DNS label of at most 63 characters: the Kubernetes namespace of the servers"
     )
     gpu_pools: Mapping[KeyName, GpuPool] = Field(description=f"a mapping of GPU pools by name, {NAME_RULE}")
@@ -85,8 +114,10 @@ def load() -> tuple[str, Settings]:
         )
     try:
         raw = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise pulumi.RunError(f"{name}: not a mapping: {error}") from None
+    except (json.JSONDecodeError, RecursionError) as error:
+        if text.lstrip().startswith("{"):
+            raise pulumi.RunError(f"{name}: not a mapping: {error}") from None
+        raw = text
     region = pulumi.Config("aws").get("region") or ""
     return region, parse(raw, region)
 
@@ -98,52 +129,33 @@ def parse(raw: object, region: str) -> Settings:
         pulumi.RunError: one line per mistake: the path, the value, what is allowed.
     """
     whole, complaints = validated(Settings, raw, f"{PROJECT}:{KEY}")
+    right = whole or right_part(Settings, raw, {complaint.path for complaint in complaints})
     pools = raw.get("gpuPools") if isinstance(raw, Mapping) else None
-    known = {
-        "region": region,
-        "pool_names": list(pools) if isinstance(pools, Mapping) else [],
-        **_right_parts(whole, raw, complaints),
-    }
+    known = {"pool_names": list(pools) if isinstance(pools, Mapping) else [], **vars(right)}
+    if REGION.fullmatch(region):
+        known["region"] = region
+    else:
+        complaints.append(Complaint(("aws:region",), f"{shown(region)}; expected a region, for example us-west-2"))
     for check in CHECKS:
         wanted = inspect.signature(check).parameters
         if known.keys() >= wanted.keys():
-            complaints.extend(check(**{name: known[name] for name in wanted}))
+            complaints.extend(readable(check(**{name: known[name] for name in wanted})))
     if whole is None or complaints:
         count = "1 mistake" if len(complaints) == 1 else f"{len(complaints)} mistakes"
         raise pulumi.RunError("\n".join([f"the stack file has {count}:", *(f"  {line}" for line in complaints)]))
     return whole
 
 
-def _right_parts(whole: Settings | None, raw: object, complaints: list[Complaint]) -> dict[str, Any]:
-    """Return every section without a mistake, and of pools and servers those without one: the rest can be compared."""
-    if whole is not None:
-        return {name: getattr(whole, name) for name in Settings.model_fields}
-    if not isinstance(raw, Mapping):
-        return {}
-    parts: dict[str, Any] = {}
-    for name, field in Settings.model_fields.items():
-        key = field.alias or name
-        value = raw.get(key)
-        wrong = {complaint.path[1:2] for complaint in complaints if complaint.path[:1] == (key,)}
-        if name in ("gpu_pools", "servers") and isinstance(value, Mapping):
-            value = {entry: content for entry, content in value.items() if (entry,) not in wrong}
-            wrong &= {()}
-        if not wrong:
-            # the field's own constraints, without its alias
-            annotation: Any = Annotated[(field.annotation, Field(), *field.metadata)]
-            parts[name] = TypeAdapter(annotation).validate_python(value)
-    return parts
-
-
-def _region(region: str) -> Iterator[Complaint]:
-    if not re.fullmatch(r"[a-z]{2,}(-[a-z]+)+-[0-9]", region):
-        yield Complaint(("aws:region",), f"{shown(region)}; expected a region, for example us-west-2")
-
-
 def _zones_in_the_region(region: str, network: NetworkSettings) -> Iterator[Complaint]:
     for zone in network.zones:
         if zone[:-1] != region:
             yield Complaint(("network", "zones"), f"{shown(zone)} is not a zone of {region}; expected {region}a, ...")
+
+
+def _cluster_zones(network: NetworkSettings, cluster: ClusterSettings) -> Iterator[Complaint]:
+    for zone in cluster.zones:
+        if zone not in network.zones:
+            yield Complaint(("cluster", "zones"), f"{shown(zone)}; {nearest(zone, network.zones)}")
 
 
 def _services_beside_the_vpc(network: NetworkSettings, cluster: ClusterSettings) -> Iterator[Complaint]:
@@ -186,29 +198,40 @@ def _deployer_of_the_account(account: AccountSettings) -> Iterator[Complaint]:
 def _models_in_the_bucket(
     model_bucket: ModelBucketSettings, servers: Mapping[str, ServerSettings]
 ) -> Iterator[Complaint]:
-    for name, server in servers.items():
+    def one(name: str, server: ServerSettings) -> Iterator[Complaint]:
         if server.model.uri.bucket != model_bucket.name:
             path = ("servers", name, "model", "uri")
             yield Complaint(path, f"{shown(server.model.uri.bucket)} is not modelBucket.name {model_bucket.name}")
+
+    for name, server in servers.items():
+        yield from readable(one(name, server))
 
 
 def _servers_by_themselves(servers: Mapping[str, ServerSettings]) -> Iterator[Complaint]:
     for name, server in servers.items():
         if FORBIDDEN_SERVICE_NAMES.match(name):
             yield Complaint(("servers", name), "a Service called so sets VLLM_* variables in pods and kills vLLM there")
-        for path, problem in server_problems(server):
-            yield Complaint(("servers", name, *path), problem)
+        for rule in SERVER_RULES:
+            for path, problem in readable(rule(server)):
+                yield Complaint(("servers", name, *path), problem)
 
 
 def _servers_on_their_pools(
     region: str, pool_names: list[str], gpu_pools: Mapping[str, GpuPool], servers: Mapping[str, ServerSettings]
 ) -> Iterator[Complaint]:
-    for name, server in servers.items():
+    def one(name: str, server: ServerSettings) -> Iterator[Complaint]:
         if server.pool not in pool_names:
             yield Complaint(("servers", name, "pool"), f"{shown(server.pool)}; {nearest(server.pool, pool_names)}")
         elif server.pool in gpu_pools:
-            for path, problem in placement_problems(server, gpu_pools[server.pool], region):
-                yield Complaint(("servers", name, *path), problem)
+            for rule in PLACEMENT_RULES:
+                for path, problem in readable(rule(server, gpu_pools[server.pool], region)):
+                    yield Complaint(("servers", name, *path), problem)
+
+    for name, server in servers.items():
+        yield from readable(one(name, server))
+
+
+def _pools_large_enough(gpu_pools: Mapping[str, GpuPool], servers: Mapping[str, ServerSettings]) -> Iterator[Complaint]:
     for name, pool in gpu_pools.items():
         demand = pool_demand(name, servers)
         if sum(demand.values()) > pool.max_gpus:
@@ -217,8 +240,8 @@ def _servers_on_their_pools(
 
 
 CHECKS = (
-    _region,
     _zones_in_the_region,
+    _cluster_zones,
     _services_beside_the_vpc,
     _access_entries,
     _arns_in_the_partition,
@@ -226,5 +249,6 @@ CHECKS = (
     _models_in_the_bucket,
     _servers_by_themselves,
     _servers_on_their_pools,
+    _pools_large_enough,
 )
-"""What spans sections. A check runs when every section that it names as a parameter is right."""
+"""What spans sections. A check runs on what is right of the sections that it names as parameters."""

@@ -50,9 +50,18 @@ class GpuPool(Section):
         if product is None:
             return value  # the product itself is refused already
         usable = types_with(product)
-        for name in value:
-            if name not in usable:
-                raise ValueError(f"{name} has no whole {product} GPU; {nearest(name, usable)}")
+        wrong = [f"{name} has no whole {product} GPU, {nearest(name, usable)}" for name in value if name not in usable]
+        if wrong:
+            raise ValueError("; ".join(wrong))
+        return value
+
+    @field_validator("max_gpus")
+    @classmethod
+    def _room(cls, value: int, info: ValidationInfo) -> int:
+        for name in info.data.get("instance_types", ()):
+            gpus = catalogue()[name].gpus if name in catalogue() else 0
+            if gpus > value:
+                raise ValueError(f"one {name} has {gpus} GPUs, so the pool could never start it")
         return value
 
     @property

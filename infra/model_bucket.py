@@ -5,7 +5,7 @@ from typing import Annotated
 
 import pulumi
 from pulumi_aws import s3
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from infra import iam
 from infra.naming import Partition
@@ -14,8 +14,19 @@ from infra.section import Flag, Section
 MODELS = "models/"
 """Every model lies below `models/<name>/<revision>/`."""
 
-BucketName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", min_length=3, max_length=63)]
-"""S3's rules without dots (they break TLS host names)."""
+
+def _not_reserved(name: str) -> str:
+    if name.startswith(("sthree-", "amzn-s3-demo-")) or name.endswith("-s3alias"):
+        raise ValueError("a form that S3 reserves; expected another name")
+    return name
+
+
+BucketName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", min_length=3, max_length=63),
+    AfterValidator(_not_reserved),
+]
+"""S3's rules without dots (they break TLS host names) and double dashes (reserved)."""
 
 
 class ModelBucketSettings(Section):
@@ -43,7 +54,8 @@ class ModelBucket(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: ModelBucketArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("vllm-eks:infra:ModelBucket", name, None, opts)
-        child = pulumi.ResourceOptions(parent=self)
+        # guards are never taken off: a bucket that stays (kept, or full) must not lose them in a destroy
+        guard = pulumi.ResourceOptions(parent=self, retain_on_delete=True)
 
         bucket = s3.Bucket(
             name,
@@ -54,17 +66,17 @@ class ModelBucket(pulumi.ComponentResource):
         # made from the name, so that a preview shows every policy that names the bucket
         arn = pulumi.Output.concat("arn:", args.partition.name, ":s3:::", bucket.bucket)
         s3.BucketOwnershipControls(
-            f"{name}-owner", bucket=bucket.id, rule={"object_ownership": "BucketOwnerEnforced"}, opts=child
+            f"{name}-owner", bucket=bucket.id, rule={"object_ownership": "BucketOwnerEnforced"}, opts=guard
         )
         s3.BucketVersioning(
-            f"{name}-versions", bucket=bucket.id, versioning_configuration={"status": "Enabled"}, opts=child
+            f"{name}-versions", bucket=bucket.id, versioning_configuration={"status": "Enabled"}, opts=guard
         )
         s3.BucketServerSideEncryptionConfiguration(
             f"{name}-encryption",
             bucket=bucket.id,
             # S3's own key: readers and multipart writers need no KMS rights (IAM-03)
             rules=[{"apply_server_side_encryption_by_default": {"sse_algorithm": "AES256"}}],
-            opts=child,
+            opts=guard,
         )
         private = s3.BucketPublicAccessBlock(
             f"{name}-private",
@@ -73,14 +85,14 @@ class ModelBucket(pulumi.ComponentResource):
             block_public_policy=True,
             ignore_public_acls=True,
             restrict_public_buckets=True,
-            opts=child,
+            opts=guard,
         )
         s3.BucketPolicy(
             f"{name}-tls",
             bucket=bucket.id,
             policy=iam.document(iam.deny_plaintext(arn)),
             # both change the bucket's policy: at once they answer 409 (terraform-aws-s3-bucket#77)
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[private]),
+            opts=pulumi.ResourceOptions(parent=self, retain_on_delete=True, depends_on=[private]),
         )
 
         self.name = bucket.bucket

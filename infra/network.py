@@ -60,7 +60,7 @@ class NetworkSettings(Section):
         description="a list of 2 to 4 availability zones of the stack's region, for example [us-west-2a, us-west-2b]"
     )
     nat: Literal["single", "per-zone"] = Field(
-        description="single (one NAT gateway in the first zone) or per-zone (one in each)"
+        description="single (one NAT gateway, in the first of cluster.zones) or per-zone (one in each)"
     )
     interface_endpoints: Annotated[tuple[InterfaceEndpoint, ...], EachOnce] = Field(
         description="a list out of ecr.api, ecr.dkr, sts, eks-auth, logs (may be empty)"
@@ -94,8 +94,13 @@ class NetworkArgs:
 
     settings: NetworkSettings
     region: str
+    home_zone: str
+    """Where a single NAT gateway stands."""
     cluster_name: str
     """Only for Name tags."""
+    protect: bool
+    """EKS's own deletion protection speaks when everything inside the cluster is gone already. A protected VPC stops
+    `pulumi destroy` in its preview, and no change of a setting ever deletes one."""
 
 
 class Network(pulumi.ComponentResource):
@@ -121,7 +126,7 @@ class Network(pulumi.ComponentResource):
             enable_dns_support=True,
             enable_dns_hostnames=True,
             tags={"Name": title},
-            opts=child,
+            opts=pulumi.ResourceOptions(parent=self, protect=args.protect),
         )
         internet = ec2.InternetGateway(f"{name}-internet", vpc_id=network.id, tags={"Name": title}, opts=child)
         public_routes = ec2.RouteTable(
@@ -169,14 +174,14 @@ class Network(pulumi.ComponentResource):
 
         gateways = {
             zone: self._nat(f"{name}-nat-{zone}", public[zone], f"{title}-{zone}", after=to_internet)
-            for zone in (settings.zones if settings.nat == "per-zone" else settings.zones[:1])
+            for zone in (settings.zones if settings.nat == "per-zone" else (args.home_zone,))
         }
         for zone, table in private_routes.items():
             ec2.Route(
                 f"{name}-private-{zone}-default",
                 route_table_id=table.id,
                 destination_cidr_block="0.0.0.0/0",
-                nat_gateway_id=gateways.get(zone, gateways[settings.zones[0]]).id,
+                nat_gateway_id=gateways[zone if settings.nat == "per-zone" else args.home_zone].id,
                 opts=child,
             )
 

@@ -7,21 +7,55 @@ refusal, so that the two cannot drift apart.
 import difflib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
 from pydantic.alias_generators import to_camel
 
 SHOWN_VALUE = 80
 """Characters of a refused value that a message repeats."""
+
+FEW = 20
+"""Allowed words that a message lists."""
+
+MISSING = "missing"
 
 
 class Section(BaseModel):
     """One mapping of the stack file: camelCase keys, unknown keys refused, immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, hide_input_in_errors=True)
+
+    def __getattr__(self, name: str) -> Any:
+        """A field without a value: the section is what was right of a wrong one (`right_part`)."""
+        if name in type(self).model_fields:
+            raise UnreadableError(name)
+        raise AttributeError(f"{type(self).__name__} has no {name}")
+
+
+class UnreadableError(Exception):
+    """A check reads a key that is missing or wrong. That mistake is reported already."""
+
+
+T = TypeVar("T")
+
+
+def readable(problems: Iterator[T]) -> Iterator[T]:
+    """Yield problems up to where their check reads what is not right."""
+    with suppress(UnreadableError):
+        yield from problems
 
 
 @dataclass(frozen=True)
@@ -30,10 +64,14 @@ class Complaint:
 
     path: tuple[str | int, ...]
     problem: str
+    meant: str = ""
+    """Of an unknown key: the known one that it is near to."""
 
     def __str__(self) -> str:
-        """Return the line that the user reads: `servers.chat.pool: "g7": ...`."""
-        return f"{'.'.join(map(str, self.path))}: {self.problem}"
+        """Return the line that the user reads: `servers.chat.pool: "g7": ...`. It is one line whatever it repeats."""
+        steps = (step if len(step) <= SHOWN_VALUE else f"{step[:SHOWN_VALUE]}..." for step in map(str, self.path))
+        line = f"{'.'.join(steps)}: {self.problem}"
+        return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in line)
 
 
 def _flag(value: object) -> object:
@@ -102,7 +140,44 @@ def validated(model: type[S], raw: object, name: str) -> tuple[S | None, list[Co
         found = [_complaint(model, raw, name, dict(detail)) for detail in error.errors(include_url=False)]
     # a list with one wrong item is also called too short: what stands above a complaint is not a mistake of its own
     below = {complaint.path[:depth] for complaint in found for depth in range(len(complaint.path))}
-    return None, [complaint for complaint in found if complaint.path not in below]
+    # and a misspelt key is missing under its right name
+    meant = {(*complaint.path[:-1], complaint.meant) for complaint in found if complaint.meant}
+    return None, [
+        complaint
+        for complaint in found
+        if complaint.path not in below and not (complaint.path in meant and complaint.problem.startswith(MISSING))
+    ]
+
+
+def right_part(model: type[S], raw: object, wrong: set[tuple[str | int, ...]], at: tuple[str | int, ...] = ()) -> S:
+    """Return the section with every key that is right, so that the checks between keys can run on the rest.
+
+    Args:
+        model: the section's class.
+        raw: what YAML gave for it.
+        wrong: the paths of all complaints.
+        at: the path of the section.
+    """
+    values: dict[str, Any] = {}
+    for name, field in model.model_fields.items():
+        path = (*at, _alias(model, name))
+        if path in wrong or not isinstance(raw, Mapping) or path[-1] not in raw:
+            continue
+        value = raw[path[-1]]
+        inner: type[Section] | None = next(_sections(field.annotation), None)
+        if not any(complaint[: len(path)] == path for complaint in wrong):
+            # the field's own constraints, without its alias
+            annotation: Any = Annotated[(field.annotation, Field(), *field.metadata)]
+            values[name] = TypeAdapter(annotation).validate_python(value)
+        elif isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+            values[name] = right_part(field.annotation, value, wrong, path)
+        elif inner is not None and isinstance(value, Mapping):
+            values[name] = {
+                key: right_part(inner, entry, wrong, (*path, key))
+                for key, entry in value.items()
+                if (*path, key) not in wrong
+            }
+    return cast("S", model.model_construct(**values))
 
 
 def shown(value: object) -> str:
@@ -112,24 +187,28 @@ def shown(value: object) -> str:
 
 
 def nearest(word: str, allowed: Sequence[str]) -> str:
-    """Return the hint for a typo: the nearest allowed word, or all of them when none is near."""
+    """Return the hint for a typo: the nearest allowed word, or all of them when none is near and they are few."""
     close = difflib.get_close_matches(word, allowed, n=1)
-    return f"did you mean {close[0]}?" if close else f"allowed: {', '.join(sorted(allowed)) or 'none'}"
+    if close:
+        return f"did you mean {close[0]}?"
+    if len(allowed) > FEW:
+        return f"none of the {len(allowed)} known ones is near"
+    return f"allowed: {', '.join(sorted(allowed)) or 'none'}"
 
 
 def _complaint(model: type[Section], raw: object, name: str, detail: dict[str, Any]) -> Complaint:
     where: tuple[str | int, ...] = detail["loc"]
     # pydantic marks a refused mapping key with a trailing "[key]"
-    is_key = bool(where) and where[-1] == "[key]"
+    is_key = len(where) > 1 and where[-1] == "[key]" and detail["type"] != "extra_forbidden"
     where = where[:-1] if is_key else where
     owner, description = _described(model, where)
     path = where or (name,)
     if detail["type"] == "extra_forbidden":
-        return Complaint(
-            path, f"unknown key; {nearest(str(where[-1]), [_alias(owner, f) for f in owner.model_fields])}"
-        )
+        known = [_alias(owner, name) for name in owner.model_fields]
+        close = difflib.get_close_matches(str(where[-1]), known, n=1)
+        return Complaint(path, f"unknown key; {nearest(str(where[-1]), known)}", meant="".join(close))
     if detail["type"] == "missing":
-        return Complaint(path, f"missing; expected {description}")
+        return Complaint(path, f"{MISSING}; expected {description}")
     if is_key:
         return Complaint(path, f"{shown(where[-1])} cannot be a key here; expected {description}")
     value = shown(_value(raw, where))
@@ -169,5 +248,8 @@ def _keys(model: type[Section]) -> str:
 
 def _value(raw: Any, where: Sequence[str | int]) -> object:
     for step in where:
-        raw = raw[step]
+        try:
+            raw = raw[step]
+        except (LookupError, TypeError):
+            return raw  # pydantic puts its own marks behind the path of some values
     return raw

@@ -25,6 +25,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and exit. Nothing stays behind, also after SIGINT and SIGTERM."""
     asked = _parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGHUP, _terminate)
+    # A shell's background job inherits an ignored SIGINT, and `kill -INT` would do nothing.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # The SDKs are a million objects that live until the end: looking for garbage takes 0.7 s.
     gc.disable()
     try:

@@ -112,6 +112,9 @@ def _cluster(inputs: Inputs) -> list[str]:
         _text(inputs.get("name")),
         f"Kubernetes {inputs.get('version') or AWS_DECIDES}",
         f"API open to {cidrs}" if vpc.get("endpointPublicAccess", True) else "API private",
+        f"logs {_text(inputs.get('enabledClusterLogTypes')) or 'off'}",
+        "secrets with a KMS key" if inputs.get("encryptionConfig") else "",
+        "deletion protection" if inputs.get("deletionProtection") else "",
     ]
 
 
@@ -140,14 +143,14 @@ def _endpoint(inputs: Inputs) -> list[str]:
 def _kubernetes(inputs: Inputs) -> list[str]:
     metadata = _object(inputs.get("metadata"))
     place = "/".join(filter(None, (_text(metadata.get("namespace")), _text(metadata.get("name")))))
-    return [place, *_spec(inputs.get("kind"), _object(inputs.get("spec")))]
+    return [place, *_spec(inputs.get("kind"), _object(inputs.get("spec"))), *_techniques(metadata)]
 
 
 def _spec(kind: Any, spec: Inputs) -> list[str]:
     match kind:
         case "Deployment" | "DaemonSet" | "Job":
             pod = _object(_object(spec.get("template")).get("spec"))
-            return [_last(container.get("image")) for container in _objects(pod.get("containers"))]
+            return [text for container in _objects(pod.get("containers")) for text in _container(container)]
         case "Service":
             ports = [_text(port.get("port")) for port in _objects(spec.get("ports"))]
             return [f"port {', '.join(ports)}"] if ports else []
@@ -157,6 +160,22 @@ def _spec(kind: Any, spec: Inputs) -> list[str]:
             return []
 
 
+def _container(container: Inputs) -> list[str]:
+    limits = _object(_object(container.get("resources")).get("limits"))
+    gpus = _text(limits.get("nvidia.com/gpu"))
+    return [_last(container.get("image")), f"{gpus} GPU" if gpus else "", _text(limits.get("memory"))]
+
+
+def _techniques(metadata: Inputs) -> list[str]:
+    techniques = _text(_object(metadata.get("annotations")).get("vllm-eks/techniques"))
+    return [f"techniques {techniques}"] if techniques else []
+
+
+def _template(inputs: Inputs) -> list[str]:
+    disks = [_object(mapping.get("ebs")).get("volumeSize") for mapping in _objects(inputs.get("blockDeviceMappings"))]
+    return [_text(inputs.get("instanceType")), *(f"{_text(size)} GiB disk" for size in disks if size)]
+
+
 _PICKS: dict[str, Callable[[Inputs], list[str]]] = {
     "pulumi:providers:aws": _provider,
     "aws:ec2/vpc:Vpc": _of("cidrBlock"),
@@ -164,7 +183,7 @@ _PICKS: dict[str, Callable[[Inputs], list[str]]] = {
     "aws:ec2/route:Route": _route,
     "aws:ec2/vpcEndpoint:VpcEndpoint": _endpoint,
     "aws:ec2/securityGroup:SecurityGroup": _of("description"),
-    "aws:ec2/launchTemplate:LaunchTemplate": _of("instanceType"),
+    "aws:ec2/launchTemplate:LaunchTemplate": _template,
     "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": _rule,
     "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": _rule,
     "aws:iam/role:Role": _role,

@@ -130,20 +130,28 @@ def _component(
         yield f"{indent}{paint.bold(_title(component.type, project))} {component.name}"
     inside = owned.get(component.urn, [])
     leaves = [it for it in inside if it.custom and not _is_default_provider(it)]
-    rows = [(short_type(it.type), it.name, _SEPARATOR.join(highlights(it))) for it in leaves]
-    types = max((len(kind) for kind, _, _ in rows), default=0)
-    names = max((len(name) for _, name, _ in rows), default=0)
+    types = max((len(short_type(it.type)) for it in leaves), default=0)
+    names = max((len(it.name) for it in leaves), default=0)
     margin = indent if top else f"{indent}  "
-    for (kind, name, shown), leaf in zip(rows, leaves, strict=True):
-        mark = paint.yellow("  protected") if leaf.protect else ""
-        yield f"{margin}{paint.dim(kind.ljust(types))}  {name.ljust(names)}  {shown}{mark}".rstrip()
-    if top and rows:
+    for leaf in inside:
+        if leaf in leaves:
+            shown = _SEPARATOR.join([*highlights(leaf), *(paint.yellow(mark) for mark in _marks(leaf))])
+            yield f"{margin}{paint.dim(short_type(leaf.type).ljust(types))}  {leaf.name.ljust(names)}  {shown}".rstrip()
+        elif not leaf.custom and not top:
+            yield from _component(leaf, owned, paint, project, depth + 1)
+    if top and leaves:
         yield ""
-    for child in inside:
+    for child in inside if top else ():
         if not child.custom:
-            yield from _component(child, owned, paint, project, depth if top else depth + 1)
-            if top:
-                yield ""
+            yield from _component(child, owned, paint, project, depth)
+            yield ""
+
+
+def _marks(resource: PlannedResource) -> Iterator[str]:
+    if resource.protect:
+        yield "protected"
+    if resource.retain_on_delete:
+        yield "stays on destroy"
 
 
 def _title(token: str, project: str) -> str:

@@ -39,15 +39,37 @@ HOME = f"{ROOT}/home"
 
 REPOSITORY = "vllm/vllm-openai"
 
+_ONE_NODE = "one server runs on one node"
+_TENSOR_PARALLEL = "the pod asks for engine.tensorParallel GPUs, and the pool's limit counts only those"
+
 REFUSED = {
     "api-key": "a key on the command line is in the pod spec and in the log; check tokens in front of the engine",
     "config": "a second source of arguments would escape these checks",
     "uds": "probes and Services need the TCP port",
     "headless": "a headless engine serves nothing",
-    "nnodes": "one server runs on one node",
+    "grpc": "probes and clients speak HTTP",
+    "ssl-keyfile": "probes and clients speak plain HTTP inside the cluster",
+    "ssl-certfile": "probes and clients speak plain HTTP inside the cluster",
+    "model": "the model is the server's model.uri",
+    "hf-token": "a token on the command line is in the pod spec and in the log",
+    "nnodes": _ONE_NODE,
+    "node-rank": _ONE_NODE,
+    "distributed-executor-backend": _ONE_NODE,
+    "pipeline-parallel-size": _TENSOR_PARALLEL,
+    "data-parallel-size": _TENSOR_PARALLEL,
+    "data-parallel-size-local": _TENSOR_PARALLEL,
+    "prefill-context-parallel-size": _TENSOR_PARALLEL,
     "enable-sleep-mode": "opens endpoints without authentication; it comes as a technique of its own",
 }
 """Flags that no stack file may set, and why."""
+
+
+_COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+IMAGE_REFERENCE = re.compile(
+    rf"(?:[a-z0-9]+(?:[.-][a-z0-9]+)*(?::[0-9]{{1,5}})?/)?{_COMPONENT}(?:/{_COMPONENT})*"
+    r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?"
+)
+"""Grammar of the distribution project (reference/regexp.go), for host names in lower case."""
 
 
 def _version(value: str) -> str:
@@ -60,11 +82,10 @@ def _version(value: str) -> str:
 
 
 def _image(value: str) -> str:
-    path, _, digest = value.partition("@")
-    tag = path.rpartition("/")[2].partition(":")[2]
-    if not re.fullmatch(r"[a-z0-9][\w.:/-]*", path) or (digest and not re.fullmatch(r"sha256:[0-9a-f]{64}", digest)):
+    reference = IMAGE_REFERENCE.fullmatch(value)
+    if reference is None:
         raise ValueError("expected an image reference")
-    if not (tag or digest) or tag == "latest":
+    if not reference["digest"] and reference["tag"] in (None, "latest", "nightly"):
         raise ValueError("moves under a running server; expected a fixed tag or a digest")
     return value
 
@@ -128,7 +149,7 @@ def own_flags(engine: EngineSettings, served_name: str, request_seconds: int) ->
         "tensor-parallel-size": engine.tensor_parallel,
         # 0, vLLM's default, cuts running requests on SIGTERM so that they look complete (gpu.md 10)
         "shutdown-timeout": request_seconds,
-        "host": "0.0.0.0",  # noqa: S104 - the pod's own address; a NetworkPolicy or proxy narrows it
+        "host": "0.0.0.0",  # noqa: S104 - the pod's own address: every pod of the cluster reaches it (docs/proven.md)
         "port": PORT,
         "disable-access-log-for-endpoints": "/health,/metrics,/ping",
     }

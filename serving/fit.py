@@ -17,8 +17,7 @@ Problem = tuple[tuple[str, ...], str]
 """Path below `servers.<name>`, and what is wrong."""
 
 
-def server_problems(server: ServerSettings) -> Iterator[Problem]:
-    """Yield what is wrong with a server wherever it runs."""
+def _shutdown(server: ServerSettings) -> Iterator[Problem]:
     shutdown = server.shutdown
     if shutdown.grace > GRACE_LIMIT:
         yield (
@@ -26,18 +25,48 @@ def server_problems(server: ServerSettings) -> Iterator[Problem]:
             f"drainSeconds {shutdown.drain_seconds} + requestSeconds {shutdown.request_seconds} + teardown {TEARDOWN}"
             f" = {shutdown.grace} s > {GRACE_LIMIT} s (a Spot notice is 120 s)",
         )
+
+
+def _batching(server: ServerSettings) -> Iterator[Problem]:
+    engine = server.engine
+    if engine.max_num_seqs > engine.max_num_batched_tokens:
+        yield (
+            ("engine", "maxNumSeqs"),
+            f"{engine.max_num_seqs} > maxNumBatchedTokens {engine.max_num_batched_tokens}, which vLLM refuses",
+        )
+
+
+def _technique_names(server: ServerSettings) -> Iterator[Problem]:
     for problem in technique_problems(server.techniques, None):
         yield ("techniques",), problem
+
+
+def _arguments(server: ServerSettings) -> Iterator[Problem]:
     for flag, problem in argument_problems(server.engine, flag_owners(server.techniques)):
         yield ("engine", "args", flag), problem
 
 
-def placement_problems(server: ServerSettings, pool: GpuPool, region: str) -> Iterator[Problem]:
-    """Yield what does not fit on the nodes of the pool."""
+def _gpus(server: ServerSettings, pool: GpuPool, _region: str) -> Iterator[Problem]:
     wanted = server.engine.tensor_parallel
     for kind in pool.types:
         if kind.gpus < wanted:
             yield ("engine", "tensorParallel"), f"{wanted} GPUs > {kind.gpus} on {kind.name} of pool {server.pool}"
+
+
+def _weights(server: ServerSettings, pool: GpuPool, _region: str) -> Iterator[Problem]:
+    weights, engine = server.model.size_gib, server.engine
+    for kind in pool.types:
+        memory = kind.gpu_memory / 1024
+        room = memory * engine.tensor_parallel * engine.gpu_memory_utilization
+        if kind.gpus >= engine.tensor_parallel and weights > room:
+            yield (
+                ("model", "sizeGib"),
+                f"{weights:g} GiB of weights > {engine.tensor_parallel} x {memory:.1f} GiB"
+                f" x gpuMemoryUtilization {engine.gpu_memory_utilization:g} = {room:.1f} GiB on {kind.name}",
+            )
+
+
+def _host(server: ServerSettings, pool: GpuPool, _region: str) -> Iterator[Problem]:
     resources = server.resources
     for key, unit, asked, agents, offered in (
         ("memoryGib", " MiB", resources.memory_gib * 1024, DAEMONSETS_MEMORY, attrgetter("allocatable_memory")),
@@ -50,9 +79,19 @@ def placement_problems(server: ServerSettings, pool: GpuPool, region: str) -> It
                 f"{asked}{unit} + {agents}{unit} node agents = {asked + agents}{unit}"
                 f" > {offered(least)}{unit} allocatable on {least.name}",
             )
+
+
+def _techniques(server: ServerSettings, pool: GpuPool, region: str) -> Iterator[Problem]:
     known = [name for name in server.techniques if not list(technique_problems([name], None))]
     for problem in technique_problems(known, situation(server, pool, region)):
         yield ("techniques",), problem
+
+
+SERVER_RULES = (_shutdown, _batching, _technique_names, _arguments)
+"""What holds for a server wherever it runs. Each yields its problems."""
+
+PLACEMENT_RULES = (_gpus, _weights, _host, _techniques)
+"""What holds for a server on the nodes of its pool, in a region."""
 
 
 def pool_demand(name: str, servers: Mapping[str, ServerSettings]) -> dict[str, int]:

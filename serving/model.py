@@ -13,6 +13,11 @@ URI_FORM = f"s3://<bucket>/{MODELS}<name>/<revision>/"
 
 GIB = 1024**3
 
+_FOLDER = r"[A-Za-z0-9_-][A-Za-z0-9_.-]*"
+
+LONGEST = 512
+"""Characters of a URI: an S3 key may have 1,024, and file names follow."""
+
 
 @dataclass(frozen=True)
 class ModelUri:
@@ -26,8 +31,8 @@ class ModelUri:
 def _uri(value: object) -> ModelUri:
     if not isinstance(value, str):
         raise ValueError(f"expected {URI_FORM}")  # noqa: TRY004 - pydantic turns only ValueError into a line
-    match = re.fullmatch(r"s3://([a-z0-9-]{3,63})/([\w.-]+(?:/[\w.-]+)*)/?", value)
-    if match is None or ".." in value:
+    match = re.fullmatch(rf"s3://([a-z0-9-]{{3,63}})/({_FOLDER}(?:/{_FOLDER})*)/?", value)
+    if match is None or len(value) > LONGEST:
         raise ValueError(f"expected {URI_FORM}")
     bucket, path = match.groups()
     if not f"{path}/".startswith(MODELS) or path.count("/") < MODELS.count("/") + 1:
@@ -39,8 +44,8 @@ class ModelSettings(Section):
     """`servers.<name>.model`."""
 
     uri: Annotated[ModelUri, BeforeValidator(_uri)] = Field(description=URI_FORM)
-    served_name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_./:-]+$", max_length=100)] = Field(
-        description="the model name that clients send: letters, digits and . _ / : -"
+    served_name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_./:-]*$", max_length=100)] = Field(
+        description="the model name that clients send: a letter or digit, then letters, digits and . _ / : -"
     )
     size_gib: Annotated[Decimal, Field(gt=0, le=2000)] = Field(
         description="the size of the checkpoint's safetensors in GiB, for example 30.5"

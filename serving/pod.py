@@ -35,7 +35,9 @@ class ResourceSettings(Section):
     """`servers.<name>.resources`. GPUs follow from `engine.tensorParallel`."""
 
     cpu: Annotated[Whole, Field(ge=1, le=192)] = Field(description="a whole number of vCPUs, 1 to 192")
-    memory_gib: Annotated[Whole, Field(ge=4, le=4096)] = Field(description="a whole number of GiB, 4 to 4096")
+    memory_gib: Annotated[Whole, Field(ge=8, le=4096)] = Field(
+        description="a whole number of GiB, 8 (6 for the engine, 2 for shared memory) to 4096"
+    )
 
 
 class ShutdownSettings(Section):
@@ -131,7 +133,8 @@ def template(
     return {
         "metadata": {
             "labels": dict(labels),
-            # consolidation would cost a cold start; interruption and expiry still drain (KRP-01)
+            # Consolidation would cost a cold start. Karpenter evicts such a pod for nothing else either: on a Spot
+            # notice it ends with its node, so the pool's terminationGracePeriod is what gives it a drain (KRP-01).
             "annotations": {"karpenter.sh/do-not-disrupt": "true"},
         },
         "spec": {

@@ -20,6 +20,9 @@ from serving.techniques import applied
 
 CSI_DRIVER = "s3.csi.aws.com"
 
+TECHNIQUES_ANNOTATION = "vllm-eks/techniques"
+"""On the Deployment, not on the pod: what a server's start is made of, for people and for the plan."""
+
 
 class ServerSettings(Section):
     """`servers.<name>`."""
@@ -84,7 +87,12 @@ class VllmServer(pulumi.ComponentResource):
         pod = applied(baseline(about, claim.metadata.name), settings.techniques, about, args.bucket)
         deployment = Deployment(
             name,
-            metadata={"name": server, "namespace": namespace, "labels": labels},
+            metadata={
+                "name": server,
+                "namespace": namespace,
+                "labels": labels,
+                "annotations": {TECHNIQUES_ANNOTATION: ",".join(settings.techniques) or "none"},
+            },
             spec={
                 "replicas": 1,
                 "selector": {"match_labels": labels},
@@ -126,6 +134,8 @@ class VllmServer(pulumi.ComponentResource):
     def _model_mount(self, name: str, args: VllmServerArgs, labels: dict[str, str]) -> PersistentVolumeClaim:
         """Show the model's folder and nothing beside it, read-only (the driver knows static volumes only)."""
         prefix = args.settings.model.uri.prefix
+        # unique, and another one (so another volume) when the claim must be another: volumes never change their claim
+        handle = pulumi.Output.concat(args.identity.namespace, "-", args.name, "-", prefix.strip("/").replace("/", "-"))
         size = {"storage": "1Ti"}  # asked for by the API, ignored by the driver
         volume = PersistentVolume(
             f"{name}-models",
@@ -138,9 +148,7 @@ class VllmServer(pulumi.ComponentResource):
                 "mount_options": ["read-only", f"prefix={prefix}", f"region {args.region}"],
                 "csi": {
                     "driver": CSI_DRIVER,
-                    "volume_handle": pulumi.Output.concat(
-                        args.bucket, "-", args.name, "-", prefix.strip("/").replace("/", "-")
-                    ),
+                    "volume_handle": handle,
                     "volume_attributes": {"bucketName": args.bucket, "authenticationSource": "driver"},
                 },
             },

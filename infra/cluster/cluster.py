@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, f
 from infra.cluster.addons import AFTER_NODES, AWS_NAMES, BEFORE_NODES, AddonVersions, addon
 from infra.cluster.system_nodes import SystemNodes, SystemNodesArgs, SystemNodeSettings
 from infra.naming import Partition
-from infra.network import PRIVATE_RANGES, Cidr, Network
+from infra.network import PRIVATE_RANGES, Cidr, Network, Zone
 from infra.section import DNS_LABEL, NAME_RULE, EachOnce, Flag, KeyName, Section
 
 ACCESS_POLICIES = {
@@ -24,7 +24,10 @@ ACCESS_POLICIES = {
 }
 
 PrincipalArn = Annotated[
-    str, StringConstraints(pattern=r"^arn:aws(-cn|-us-gov)?:iam::[0-9]{12}:(role|user)/[\w+=,.@/-]+$")
+    str,
+    StringConstraints(
+        pattern=r"^arn:aws(-cn|-us-gov)?:iam::[0-9]{12}:(role|user)(/[A-Za-z0-9_+=,.@-]+)+$", max_length=600
+    ),
 ]
 
 
@@ -36,8 +39,10 @@ def _service_cidr(value: IPv4Network) -> IPv4Network:
 
 
 def _public_cidr(value: IPv4Network) -> IPv4Network:
-    if value.prefixlen == 0:
+    if value.prefixlen < 8:
         raise ValueError("opens the Kubernetes API to the internet; expected the ranges of your offices and runners")
+    if any(value.overlaps(private) for private in PRIVATE_RANGES):
+        raise ValueError("EKS takes no private range here; expected the public ranges of your offices and runners")
     return value
 
 
@@ -67,17 +72,21 @@ class ClusterSettings(Section):
         # 1.34 has what the pods use: the sleep action of preStop is stable since then
         description='a Kubernetes minor of 1.34 or later in quotes, for example "1.36"'
     )
+    zones: Annotated[tuple[Zone, ...], Field(min_length=2, max_length=2), EachOnce] = Field(
+        description="two of network.zones, chosen once: EKS takes subnets in no other zone later"
+    )
     service_cidr: Annotated[Cidr, AfterValidator(_service_cidr)] = Field(
         description="an IPv4 network for Services, for example 172.20.0.0/16"
     )
-    public_access: tuple[Annotated[Cidr, AfterValidator(_public_cidr)], ...] = Field(
+    public_access: Annotated[tuple[Annotated[Cidr, AfterValidator(_public_cidr)], ...], EachOnce] = Field(
         description="a list of IPv4 networks that reach the API endpoint from outside (empty: private endpoint only)"
     )
     logs: Annotated[
         tuple[Literal["api", "audit", "authenticator", "controllerManager", "scheduler"], ...], EachOnce
     ] = Field(description="a list out of api, audit, authenticator, controllerManager, scheduler (may be empty)")
     secrets_key: Annotated[
-        str, StringConstraints(pattern=r"^(aws|stack|arn:aws(-cn|-us-gov)?:kms:[a-z0-9-]+:[0-9]{12}:key/[\w-]+)$")
+        str,
+        StringConstraints(pattern=r"^(aws|stack|arn:aws(-cn|-us-gov)?:kms:[a-z0-9-]+:[0-9]{12}:key/[a-zA-Z0-9-]+)$"),
     ] = Field(description="aws (EKS's own key), stack (a KMS key of this stack) or the ARN of a KMS key")
     deletion_protection: Flag = Field(description="true or false")
     access: Mapping[KeyName, AccessEntry] = Field(
@@ -94,7 +103,6 @@ class ClusterArgs:
     settings: ClusterSettings
     cluster_name: str
     network: Network
-    zones: tuple[str, ...]
     partition: Partition
     tags: Mapping[str, str]
 
@@ -114,13 +122,16 @@ class Cluster(pulumi.ComponentResource):
     def __init__(self, name: str, args: ClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("vllm-eks:infra:Cluster", name, None, opts)
         settings = args.settings
+        # Fixed for life: EKS accepts later subnets only in the zones of the first ones, and another list would replace
+        # the node group. GPU nodes may stand in every zone of the network.
+        subnets = [args.network.private_subnet_ids[zone] for zone in settings.zones]
 
         control_plane = pulumi_eks.Cluster(
             name,
             name=args.cluster_name,
             version=settings.version,
             vpc_id=args.network.vpc_id,
-            private_subnet_ids=list(args.network.private_subnet_ids.values()),
+            private_subnet_ids=subnets,
             kubernetes_service_ip_address_range=str(settings.service_cidr),
             endpoint_private_access=True,
             endpoint_public_access=bool(settings.public_access),
@@ -163,10 +174,9 @@ class Cluster(pulumi.ComponentResource):
                 settings=settings.system_nodes,
                 cluster_name=self.name,
                 kubernetes_version=settings.version,
-                # the first two, so that a third zone later does not replace the group
-                subnet_ids=[args.network.private_subnet_ids[zone] for zone in args.zones[:2]],
+                subnet_ids=subnets,
                 partition=args.partition,
-                tags=args.tags,
+                tags={"Name": f"{args.cluster_name}-system", **args.tags},
                 after=agents,
             ),
             opts=pulumi.ResourceOptions(parent=self),
@@ -204,5 +214,6 @@ def _access_entry(entry: AccessEntry, partition: Partition) -> pulumi_eks.Access
     policy = f"arn:{partition.name}:eks::aws:cluster-access-policy/{ACCESS_POLICIES[entry.policy]}"
     return pulumi_eks.AccessEntryArgs(
         principal_arn=entry.principal,
-        access_policies={entry.policy: pulumi_eks.AccessPolicyAssociationArgs(policy_arn=policy, access_scope=scope)},
+        # joined to the entry's name by the component: a key that varied could make two entries collide
+        access_policies={"policy": pulumi_eks.AccessPolicyAssociationArgs(policy_arn=policy, access_scope=scope)},
     )

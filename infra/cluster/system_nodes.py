@@ -60,6 +60,7 @@ class SystemNodesArgs:
     """One per zone, two zones. A change of this list replaces the node group."""
     partition: Partition
     tags: Mapping[str, str]
+    """Of instances and disks. A change is a new template version: nodes are replaced one by one."""
     after: Sequence[pulumi.Resource]
     """What a node needs to become Ready: CNI, kube-proxy, Pod Identity agent, and what those waited for."""
 
@@ -102,9 +103,7 @@ class SystemNodes(pulumi.ComponentResource):
                 }
             ],
             # the provider's default tags end at the template: EC2 tags instances and disks from here
-            tag_specifications=[
-                {"resource_type": kind, "tags": {"Name": name, **args.tags}} for kind in ("instance", "volume")
-            ],
+            tag_specifications=[{"resource_type": kind, "tags": args.tags} for kind in ("instance", "volume")],
             opts=child,
         )
         group = eks.NodeGroup(

@@ -86,7 +86,9 @@ def _known(engine: str, flag: str) -> Argument:
             raise BadArgumentError(f"short for {name}; write {name}")
         if bare == argument.negative:
             raise BadArgumentError(f"write {name}: false")
-    raise BadArgumentError(f"vLLM {engine} has no such flag; {nearest(bare, list(arguments))}")
+    raise BadArgumentError(
+        f"vLLM {engine} has no such flag; {nearest(bare, list(arguments))} (serving/arguments/{engine}.json)"
+    )
 
 
 def _switch(flag: str, argument: Argument, value: object) -> tuple[str, ...]:
@@ -108,6 +110,8 @@ def _text(argument: Argument, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise BadArgumentError(f"expected {_expected(argument)}")
     text = str(value)
+    if "\0" in text:
+        raise BadArgumentError("holds a NUL, which no process can be given")
     patterns = {
         "int": r"-?[0-9]+",
         "float": r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?",
@@ -133,7 +137,10 @@ def _json(argument: Argument, value: object) -> str:
         except json.JSONDecodeError as error:
             raise BadArgumentError(f"not JSON: {error}") from None
     if isinstance(value, Mapping) or (isinstance(value, list) and argument.kind == "json"):
-        return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+        try:
+            return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False, allow_nan=False)
+        except ValueError:
+            raise BadArgumentError("holds a number that is not finite") from None
     raise BadArgumentError(f"expected a JSON object, for example {shown({'key': 'value'})}")
 
 

@@ -26,7 +26,7 @@ def test_the_component_makes_no_nodes_groups_or_addons_of_its_own(recording: Rec
 
 def test_the_control_plane_has_its_interfaces_in_private_subnets(recording: Recording, stack: str) -> None:
     inputs = recording.one(CLUSTER).inputs
-    zones = stack_settings(stack)["network"]["zones"]
+    zones = stack_settings(stack)["cluster"]["zones"]
     assert inputs["privateSubnetIds"] == [f"network-private-{zone}-id" for zone in zones]
     assert "publicSubnetIds" not in inputs
 
@@ -41,7 +41,7 @@ def test_EKS_01_authentication_is_api_with_explicit_entries_and_none_for_the_nod
         "platform-team": {
             "principalArn": "arn:aws:iam::000000000000:role/platform-team",
             "accessPolicies": {
-                "cluster-admin": {
+                "policy": {
                     "policyArn": "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy",
                     "accessScope": {"type": "cluster"},
                 }
@@ -130,7 +130,7 @@ def test_nodes_wait_for_their_rights_and_their_routes(recording: Recording) -> N
     assert rights | routes <= needed
 
 
-def test_system_nodes_stand_in_two_zones_and_a_third_does_not_replace_them(recording: Recording) -> None:
+def test_system_nodes_stand_in_the_two_zones_of_the_cluster(recording: Recording) -> None:
     assert recording.one(eks.NodeGroup).inputs["subnetIds"] == [
         "network-private-us-west-2a-id",
         "network-private-us-west-2b-id",
@@ -149,6 +149,15 @@ def test_system_nodes_follow_the_control_plane_and_are_as_many_as_wished(recordi
     assert disk["ebs"]["volumeSize"] == settings["systemNodes"]["diskGib"]
 
 
+def test_a_protected_stack_stops_a_destroy_at_its_start(recording: Recording, stack: str) -> None:
+    """EKS's own protection speaks when workloads and nodes are gone already.
+
+    Nothing below the cluster is protected: an access entry must stay removable.
+    """
+    protected = [r.name for r in recording.registered if r.options["protect"]]
+    assert protected == (["network"] if stack_settings(stack)["cluster"]["deletionProtection"] else [])
+
+
 def test_system_nodes_hide_their_role_from_pods_and_carry_the_stacks_tags(recording: Recording, stack: str) -> None:
     template = recording.one(ec2.LaunchTemplate).inputs
     assert template["metadataOptions"] == {
@@ -158,7 +167,7 @@ def test_system_nodes_hide_their_role_from_pods_and_carry_the_stacks_tags(record
     }
     assert template["blockDeviceMappings"][0]["ebs"]["encrypted"] == "true"
     for specification in template["tagSpecifications"]:
-        assert specification["tags"].items() >= stack_settings(stack)["tags"].items()
+        assert specification["tags"] == {"Name": f"inference-{stack}-system", **stack_settings(stack)["tags"]}
 
 
 def test_agents_run_on_tainted_gpu_nodes(recording: Recording) -> None:

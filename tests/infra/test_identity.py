@@ -131,6 +131,15 @@ def test_policy_and_public_access_block_are_not_written_at_once(recording: Recor
     assert recording.one(s3.BucketPublicAccessBlock).urn in recording.one(s3.BucketPolicy).dependencies
 
 
+def test_a_bucket_that_stays_keeps_its_guards(recording: Recording) -> None:
+    """A kept or full bucket whose public access block went with the stack would stand there open."""
+    guards = [
+        r for r in recording.registered if r.parent.endswith("ModelBucket::models") and r.kind != "aws:s3/bucket:Bucket"
+    ]
+    assert len(guards) == 5
+    assert [guard.name for guard in guards if not guard.options["retain_on_delete"]] == []
+
+
 def test_the_bucket_stays_behind_where_the_stack_says_so(recording: Recording, stack: str) -> None:
     keep = stack_settings(stack)["modelBucket"]["keepOnDestroy"]
     assert recording.one(s3.Bucket).options["retain_on_delete"] is keep

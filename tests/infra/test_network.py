@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pulumi_aws import ec2, vpc
+from pulumi_aws import ec2, eks, vpc
 
 from infra.naming import endpoint_service
 from infra.network import ZONE_LETTERS, subnets
@@ -53,7 +53,7 @@ def test_every_private_subnet_leaves_through_nat_and_every_public_one_through_th
     recording: Recording, stack: str
 ) -> None:
     settings = stack_settings(stack)["network"]
-    first = settings["zones"][0]
+    first = stack_settings(stack)["cluster"]["zones"][0]
     routes = {r.name: r.inputs for r in recording.all(ec2.Route)}
     assert routes.pop("network-public-default")["gatewayId"] == "network-internet-id"
     expected = {
@@ -127,13 +127,17 @@ def test_subnets_are_tagged_for_load_balancers(recording: Recording) -> None:
         assert subnet.inputs["tags"][role] == "1"
 
 
-def test_adding_a_zone_in_front_changes_no_existing_subnet() -> None:
+def test_a_zone_added_in_front_moves_nothing_that_exists() -> None:
+    """EKS refuses subnets in new zones, a node group with other subnets is replaced, a NAT gateway has one address."""
     raw = stack_settings("dev")
-    raw["network"]["zones"] = ["us-west-2b", "us-west-2c"]
-    before = {r.urn: r.inputs for r in record_program(raw).all(ec2.Subnet)}
+    raw["network"]["zones"] = raw["cluster"]["zones"] = ["us-west-2b", "us-west-2c"]
+    before = record_program(raw)
     raw["network"]["zones"] = ["us-west-2a", "us-west-2b", "us-west-2c"]
-    after = {r.urn: r.inputs for r in record_program(raw).all(ec2.Subnet)}
-    assert before.items() <= after.items()
+    after = record_program(raw)
+    for kind in (ec2.Subnet, ec2.NatGateway, ec2.Eip, ec2.Route, "eks:index:Cluster", eks.NodeGroup):
+        kept = {r.urn: r.inputs for r in before.all(kind)}
+        assert kept
+        assert kept.items() <= {r.urn: r.inputs for r in after.all(kind)}.items(), kind
 
 
 @pytest.mark.parametrize(

@@ -160,6 +160,7 @@ def test_a_failed_build_leaves_nothing_to_trust(bare):
 
 
 FIND = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     "from rehearsal.toolchain import download, pulumi_cli\n"
     "def offline(version, target): raise download.DownloadError('no network')\n"
     "download.pulumi = offline\n"

@@ -103,7 +103,9 @@ def test_VLM_12_what_the_parser_would_misread_is_refused(
     engine: str, flag: str, value: object, message: str | None
 ) -> None:
     if message is None:  # an abbreviation: argparse takes it today and breaks with the next flag of that beginning
-        message = f"vLLM {engine} has no such flag; did you mean kv-cache-memory-bytes?"
+        message = (
+            f"vLLM {engine} has no such flag; did you mean kv-cache-memory-bytes? (serving/arguments/{engine}.json)"
+        )
     assert refusal(engine, flag, value) == message
 
 

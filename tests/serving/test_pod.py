@@ -170,7 +170,12 @@ def test_the_engine_holds_no_kubernetes_token_and_no_capability(
 def test_KRP_01_consolidation_leaves_a_serving_pod_alone(deployment: Registration) -> None:
     template = deployment.inputs["spec"]["template"]["metadata"]
     assert template["annotations"] == {"karpenter.sh/do-not-disrupt": "true"}
-    assert "annotations" not in deployment.inputs["metadata"]
+    assert "karpenter.sh/do-not-disrupt" not in deployment.inputs["metadata"]["annotations"]
+
+
+def test_the_deployment_says_what_its_start_is_made_of(deployment: Registration) -> None:
+    """On the Deployment alone: in the pod's template a word would restart the server."""
+    assert deployment.inputs["metadata"]["annotations"] == {"vllm-eks/techniques": "streaming-loader"}
 
 
 def test_the_image_is_pinned_by_its_engine_version(container: dict[str, Any], stack: str) -> None:
@@ -204,6 +209,7 @@ def test_the_model_is_mounted_read_only_and_alone(recording: Recording, spec: di
     bucket = stack_settings(stack)["modelBucket"]["name"]
     assert volume["mountOptions"] == ["read-only", "prefix=models/gemma-4-31b-it-nvfp4/r1/", "region us-west-2"]
     assert volume["csi"]["volumeAttributes"] == {"bucketName": bucket, "authenticationSource": "driver"}
+    assert volume["csi"]["volumeHandle"] == "inference-gemma-models-gemma-4-31b-it-nvfp4-r1"
     claim = recording.one("kubernetes:core/v1:PersistentVolumeClaim").inputs["spec"]
     assert claim["volumeName"] == "gemma-models-1a2b3c4d"
     assert claim["storageClassName"] == ""

@@ -10,7 +10,7 @@ from serving.engine import EngineSettings
 from serving.model import GIB, ModelSettings
 from serving.pod import Pod, ResourceSettings, ShutdownSettings, Situation, baseline
 from serving.techniques import TECHNIQUES, applied
-from serving.techniques.streaming_loader import ENGINE_MEMORY, READER_MEMORY, Buffer, buffer
+from serving.techniques.streaming_loader import ENGINE_MEMORY, READER_MEMORY, ROUNDING, Buffer, buffer
 from tests.harness import record_program, stack_settings
 
 
@@ -62,7 +62,10 @@ def test_streaming_loader_tells_the_streamer_its_buffer_in_keys_that_it_knows() 
     """Any other key than distributed, concurrency and memory_limit ends the engine (runai_streamer_loader.py, 0.26)."""
     pod = applied(baseline(situation(), "claim"), ["streaming-loader"], situation(), "bucket")
     assert pod.flags["load-format"] == "runai_streamer"
-    assert pod.flags["model-loader-extra-config"] == {"concurrency": 64, "memory_limit": round(30.5 * GIB)}
+    assert pod.flags["model-loader-extra-config"] == {
+        "concurrency": 64,
+        "memory_limit": round(round(30.5 * GIB) * ROUNDING),
+    }
     assert pod.env["RUNAI_STREAMER_S3_TARGET_GBPS"] == "50"
 
 

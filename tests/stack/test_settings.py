@@ -18,9 +18,9 @@ def refusal(raw: object, region: str = REGION) -> str:
     return str(refused.value)
 
 
-def changed(path: str, value: Any) -> dict[str, Any]:
+def changed(path: str, value: Any, raw: dict[str, Any] | None = None) -> dict[str, Any]:
     """The dev stack's settings with the key at a dotted path set (or, with `...`, removed)."""
-    raw = stack_settings("dev")
+    raw = raw or stack_settings("dev")
     *above, last = path.split(".")
     node = raw
     for step in above:
@@ -38,6 +38,8 @@ BAD = yaml.safe_load(Path(__file__).with_name("bad_stack_files.yaml").read_text(
 @pytest.mark.parametrize("row", BAD, ids=[f"{row['key']}={row.get('value')!r:.30}" for row in BAD])
 def test_a_mistake_is_refused_with_its_path_value_and_what_is_allowed(row: dict[str, Any]) -> None:
     raw = changed(row["key"], ... if row.get("remove") else row["value"])
+    for key, value in row.get("also", {}).items():
+        raw = changed(key, value, raw)
     count = row["says"].count("\n") + 1
     assert refusal(raw) == f"the stack file has {count} mistake{'s' if count > 1 else ''}:\n  {row['says']}"
 
@@ -64,6 +66,48 @@ def test_all_mistakes_of_all_sections_are_reported_at_once() -> None:
             '  servers.gemma.techniques: no technique "typo"; allowed: streaming-loader',
             '  servers.qwen.pool: "l40s"; did you mean l4?',
         ]
+    )
+
+
+def test_one_mistake_of_a_server_hides_no_other() -> None:
+    raw = stack_settings("dev")
+    raw["cluster"] |= {"version": "1.29", "serviceCidr": "10.64.0.0/16"}
+    server = raw["servers"]["gemma"]
+    server |= {"pool": "zzz", "techniques": ["nope"]}
+    server["resources"]["cpu"] = 0
+    server["engine"] |= {"maxNumSeqs": "many", "args": {"max-modl-len": 1}}
+    server["model"]["uri"] = "s3://other-bucket/models/x/1"
+    assert refusal(raw).splitlines() == [
+        "the stack file has 8 mistakes:",
+        '  cluster.version: "1.29"; expected a Kubernetes minor of 1.34 or later in quotes, for example "1.36"',
+        '  servers.gemma.engine.maxNumSeqs: "many"; expected a whole number of requests, 1 to 8192',
+        "  servers.gemma.resources.cpu: 0; expected a whole number of vCPUs, 1 to 192",
+        '  cluster.serviceCidr: "10.64.0.0/16" overlaps with network.cidr 10.64.0.0/16',
+        '  servers.gemma.model.uri: "other-bucket" is not modelBucket.name vllm-eks-dev-models-000000000000',
+        '  servers.gemma.techniques: no technique "nope"; allowed: streaming-loader',
+        "  servers.gemma.engine.args.max-modl-len: 1; vLLM 0.33.0 has no such flag; did you mean max-model-len?"
+        " (serving/arguments/0.33.0.json)",
+        '  servers.gemma.pool: "zzz"; allowed: rtx-pro-6000',
+    ]
+
+
+@pytest.mark.parametrize("key", ["foo\nbar", "\x1b[31m", "x" * 5000, "[key]", "\u2028"])
+def test_a_strange_key_is_one_short_printable_line(key: str) -> None:
+    raw = stack_settings("dev")
+    raw[key] = 1
+    lines = refusal(raw).splitlines()
+    assert len(lines) == 2
+    assert lines[1].isprintable()
+    assert len(lines[1]) < 300
+    assert "unknown key" in lines[1]
+
+
+def test_a_misspelt_key_is_one_mistake() -> None:
+    """Its right spelling is not reported as missing beside it."""
+    raw = stack_settings("dev")
+    raw["servers"]["gemma"]["engine"]["maxNumSeq"] = raw["servers"]["gemma"]["engine"].pop("maxNumSeqs")
+    assert refusal(raw) == (
+        "the stack file has 1 mistake:\n  servers.gemma.engine.maxNumSeq: unknown key; did you mean maxNumSeqs?"
     )
 
 
@@ -97,12 +141,12 @@ def test_VLM_01_a_server_is_not_named_like_a_service_that_kills_vllm(name: str) 
     )
 
 
-@pytest.mark.parametrize("region", ["", "oregon", "us-west"])
+@pytest.mark.parametrize("region", ["", "oregon", "us-west", "us-iso-east-1", "eusc-de-east-1"])
 def test_PUL_06_a_stack_without_a_region_is_refused(region: str) -> None:
     raw = stack_settings("dev")
     raw["network"]["zones"] = ["us-west-2a", "us-west-2b"]
-    first = refusal(raw, region).splitlines()[1]
-    assert first == f"  aws:region: {json.dumps(region)}; expected a region, for example us-west-2"
+    line = f"aws:region: {json.dumps(region)}; expected a region, for example us-west-2"
+    assert refusal(raw, region) == f"the stack file has 1 mistake:\n  {line}"
 
 
 FLAG = "cluster.deletionProtection"
@@ -152,6 +196,14 @@ def loaded(config: dict[str, str], secrets: list[str]) -> str:
 def test_PUL_09_a_malformed_tree_names_the_key_and_the_place() -> None:
     assert loaded({"vllm-eks:settings": "{network: "}, []) == (
         "vllm-eks:settings: not a mapping: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
+    )
+
+
+def test_PUL_09_a_word_instead_of_the_tree_is_refused_with_the_keys() -> None:
+    assert (
+        loaded({"vllm-eks:settings": "hello", "aws:region": REGION}, [])
+        .splitlines()[1]
+        .startswith('  vllm-eks:settings: "hello" is not a mapping; expected the keys name, account, ')
     )
 
 
