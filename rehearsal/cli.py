@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
+import io
 import json
 import os
 import signal
@@ -17,46 +18,57 @@ from typing import NoReturn
 _FAILED, _USAGE = 1, 2
 
 
-class _Terminated(BaseException):
-    """SIGTERM: unwinds like Ctrl-C, so that everything is taken down."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class _Stopped(BaseException):
+    """Ctrl-C, SIGTERM, a closed terminal: unwinds, so that everything is taken down."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        words: dict[int, str] = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+        super().__init__(words.get(number, "hung up"))
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and exit. Nothing stays behind, also after SIGINT and SIGTERM."""
     asked = _parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, _terminate)
-    signal.signal(signal.SIGHUP, _terminate)
-    # A shell's background job inherits an ignored SIGINT, and `kill -INT` would do nothing.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in _SIGNALS:
+        # Also SIGINT: a shell's background job inherits it ignored.
+        signal.signal(number, _interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal without UTF-8 gets question marks, not a traceback after the whole run.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     # The SDKs are a million objects that live until the end: looking for garbage takes 0.7 s.
     gc.disable()
     try:
         code = _preview(asked)
-    except KeyboardInterrupt:
-        code = _interrupted(128 + signal.SIGINT, "interrupted")
-    except _Terminated:
-        code = _interrupted(128 + signal.SIGTERM, "terminated")
+    except _Stopped as stopped:
+        sys.stderr.write(f"\n{stopped}: nothing was left behind\n")
+        code = 128 + stopped.number
     except BrokenPipeError:
         # `... | head` has read enough.
         code = 128 + signal.SIGPIPE
+    except OSError as failure:
+        code = _fail(f"cannot write: {failure}", _FAILED)
     _leave(code)
 
 
-def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise _Terminated
-
-
-def _interrupted(code: int, word: str) -> int:
-    sys.stderr.write(f"\n{word}: nothing was left behind\n")
-    return code
+def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
+    # A second Ctrl-C must not cut the cleaning up short.
+    for each in _SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    raise _Stopped(number)
 
 
 def _leave(code: int) -> NoReturn:
     # A normal exit joins the program's threads, which may still wait for an engine that was
     # stopped, and frees every module, 0.9 s. All that was started has been taken down before.
-    with contextlib.suppress(BrokenPipeError):
-        sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        # None when the user closed it; an error while flushing has nobody left to read about it
+        with contextlib.suppress(OSError, AttributeError):
+            stream.flush()
     os._exit(code)
 
 
@@ -102,6 +114,8 @@ def _preview(asked: argparse.Namespace) -> int:
     from rehearsal.report import report  # noqa: PLC0415
     from rehearsal.toolchain.pulumi_cli import ToolMissingError  # noqa: PLC0415
 
+    if asked.json not in (None, "-") and not Path(asked.json).resolve().parent.is_dir():
+        return _fail(f"--json {asked.json}: no such folder", _USAGE)
     try:
         plan = previews.preview(asked.stack, project=asked.project, secrets=asked.secret, keep=asked.keep)
     except previews.UsageError as mistake:

@@ -15,7 +15,7 @@ from rehearsal.engine import Rehearsal, prepared
 from rehearsal.plan import Message, Plan, Recording
 from rehearsal.program import Program
 from rehearsal.providers import kubernetes
-from rehearsal.scratch import UnreadableStackError
+from rehearsal.stackfile import UnreadableStackError
 from rehearsal.toolchain import pulumi_cli
 
 _SDK_PREFIX = "python inline source runtime error: "
@@ -50,7 +50,9 @@ def preview(
     try:
         with prepared(stack, project=project, cli=cli, secrets=secrets, keep=keep) as rehearsal:
             goals = _run(rehearsal, recording)
-    except (UnreadableStackError, FileExistsError) as mistake:
+    except UnreadableStackError as mistake:
+        raise PreviewFailedError(str(mistake)) from mistake
+    except FileExistsError as mistake:
         raise UsageError(str(mistake)) from mistake
     except CommandError as failure:
         raise PreviewFailedError(_said(failure)) from failure

@@ -95,7 +95,8 @@ def _on_path(notes: list[str]) -> Executable | None:
                 [found, "version"],
                 env=environment,
                 capture_output=True,
-                text=True,
+                encoding="utf-8",
+                errors="replace",
                 timeout=20,
                 check=True,
             ).stdout.strip()

@@ -53,8 +53,9 @@ def test_a_failure_leaves_no_file(run, temporary, project):
         (signal.SIGINT, True, 130, "interrupted"),
         (signal.SIGINT, False, 130, "interrupted"),
         (signal.SIGTERM, False, 143, "terminated"),
+        (signal.SIGHUP, True, 129, "hung up"),
     ],
-    ids=["ctrl-c", "SIGINT", "SIGTERM"],
+    ids=["ctrl-c", "SIGINT", "SIGTERM", "closed terminal"],
 )
 def test_a_signal_leaves_no_file_and_no_process(project, temporary, tmp_path, number, to_group, code, word):
     ready = tmp_path / "ready"
@@ -67,6 +68,8 @@ def test_a_signal_leaves_no_file_and_no_process(project, temporary, tmp_path, nu
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # as a shell starts its background jobs: with SIGINT ignored
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),  # noqa: PLW1509 - no thread runs here
     )
     for _ in range(600):
         if ready.exists():
@@ -75,6 +78,9 @@ def test_a_signal_leaves_no_file_and_no_process(project, temporary, tmp_path, nu
     # The engine runs and can be seen, or the last assertion would prove nothing.
     assert _processes(temporary)
     started = time.monotonic()
+    (os.killpg if to_group else os.kill)(process.pid, number)
+    # Impatience must not cut the cleaning up short.
+    time.sleep(0.1)
     (os.killpg if to_group else os.kill)(process.pid, number)
     stdout, stderr = process.communicate(timeout=30)
     assert time.monotonic() - started < 8
@@ -139,9 +145,10 @@ def test_two_rehearsals_at_once_do_not_disturb_each_other(project, temporary):
 def test_keep_leaves_state_and_stack_file_in_the_folder_that_was_named(run, project, tmp_path):
     place = project("import pulumi\n")
     kept = tmp_path / "kept"
-    done = run("preview", "--stack", "dev", "--project", str(place), "--keep", str(kept))
+    # a relative path is as good
+    done = run("preview", "--stack", "dev", "--project", str(place), "--keep", os.path.relpath(kept, ROOT))
     assert done.returncode == 0
-    assert done.stdout.endswith(f"kept: {kept}\n")
+    assert done.stdout.endswith(f"kept: {os.path.relpath(kept, ROOT)}\n")
     assert (kept / "work" / "Pulumi.dev.yaml").is_file()
     again = run("preview", "--stack", "dev", "--project", str(place), "--keep", str(kept))
     assert (again.returncode, again.stderr) == (2, f"{kept} exists already: --keep wants a new folder\n")

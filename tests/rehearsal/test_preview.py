@@ -9,6 +9,7 @@ import pytest
 from rehearsal.plan import HIDDEN, UNKNOWN
 from rehearsal.preview import PreviewFailedError, preview
 from rehearsal.program import Program
+from rehearsal.stackfile import UnreadableStackError, rehearsable
 from tests.rehearsal.conftest import PROGRAM
 
 ONE_BUCKET = """
@@ -164,7 +165,7 @@ def test_an_encrypted_value_needs_a_secret_in_its_place(run, project):
     place = project("import pulumi\npulumi.export('n', pulumi.Config().require_secret('token').apply(len))\n", stack)
     done = run("preview", "--stack", "dev", "--project", str(place))
     assert (done.returncode, done.stderr) == (
-        2,
+        1,
         "Pulumi.dev.yaml: own:token is encrypted and a rehearsal cannot read it: pass --secret own:token=VALUE\n",
     )
     done = run("preview", "--stack", "dev", "--project", str(place), "--secret", "own:token=hunter2")
@@ -172,14 +173,54 @@ def test_an_encrypted_value_needs_a_secret_in_its_place(run, project):
     assert (place / "Pulumi.dev.yaml").read_text() == stack
 
 
-def test_an_encrypted_value_deep_in_the_settings_is_named_by_its_path(run, project):
+def test_an_encrypted_value_deep_in_the_settings_is_refused_by_its_path(run, project):
     place = project("import pulumi\n", "config:\n  own:settings:\n    servers:\n      chat: {token: {secure: v1:x}}\n")
     done = run("preview", "--stack", "dev", "--project", str(place))
     assert (done.returncode, done.stderr) == (
-        2,
-        "Pulumi.dev.yaml: own:settings.servers.chat.token is encrypted and a rehearsal cannot read it: "
-        "pass --secret own:settings.servers.chat.token=VALUE\n",
+        1,
+        "Pulumi.dev.yaml: own:settings.servers.chat.token is encrypted inside another value, which ends up in plain "
+        "manifests: give it a configuration key of its own\n",
     )
+
+
+def test_a_copy_without_secrets_changes_no_other_value():
+    """Loaded and dumped again `no` would be false and 12:30:45 a number."""
+    before = (
+        "encryptionsalt: v1:abc=:v1:def:ghi\n"
+        "config:\n"
+        "  own:a: no\n"
+        "  own:token:\n"
+        "    secure: v1:abcdef\n"
+        "  own:b: 12:30:45 # noon\n"
+        "  own:other: {secure: v1:x}\n"
+        "  own:last: [1, 2]"
+    )
+    after = "config:\n  own:a: no\n  own:b: 12:30:45 # noon\n  own:last: [1, 2]"
+    assert rehearsable("f", before.encode(), ["own:token", "own:other"]).decode() == after
+    assert rehearsable("f", after.encode(), []).decode() == after
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("config:\n  own:a: {x: 1, x: 2}\n", "f: config.own:a.x stands there twice"),
+        ("config:\n  own:a: [.inf]\n", "f: config.own:a[0]: .inf is not a finite number"),
+        ("config: &a {x: *a}\n", "f: config.x contains itself"),
+        ("[1, 2]\n", "f: not a mapping; expected the key config"),
+        ("", "f: not a mapping; expected the key config"),
+        ("config:\n  own:a:\n    - secure: v1:x\n", None),
+        ("config:\n  own:a: " + "[" * 3000 + "]" * 3000, "f is not YAML: maximum recursion depth exceeded"),
+    ],
+)
+def test_a_stack_file_that_no_engine_should_see_is_refused_in_one_line(text, line):
+    line = line or (
+        "f: own:a[0] is encrypted inside another value, which ends up in plain manifests:"
+        " give it a configuration key of its own"
+    )
+    with pytest.raises(UnreadableStackError) as refused:
+        rehearsable("f", text.encode(), [])
+    assert str(refused.value).startswith(line)
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +228,7 @@ def test_an_encrypted_value_deep_in_the_settings_is_named_by_its_path(run, proje
     [
         (
             "config: [unclosed\n",
-            2,
+            1,
             'Pulumi.dev.yaml is not YAML: while parsing a flow sequence in "<byte string>", line 1, column 9: '
             "config: [unclosed ^ expected ',' or ']', but got '<stream end>' in \"<byte string>\", line 2, column 1: ^",
         ),

@@ -118,12 +118,26 @@ def test_types_are_short(token, short):
         (
             "aws:eks/cluster:Cluster",
             {"name": "dev"},
-            ["dev", "Kubernetes default (AWS decides)", "API open to 0.0.0.0/0"],
+            ["dev", "Kubernetes default (AWS decides)", "API open to 0.0.0.0/0", "logs off"],
         ),
         (
             "aws:eks/cluster:Cluster",
-            {"name": "dev", "version": "1.36", "vpcConfig": {"endpointPublicAccess": False}},
-            ["dev", "Kubernetes 1.36", "API private"],
+            {
+                "name": "dev",
+                "version": "1.36",
+                "vpcConfig": {"endpointPublicAccess": False},
+                "enabledClusterLogTypes": ["api", "audit"],
+                "encryptionConfig": {"provider": {"keyArn": UNKNOWN}},
+                "deletionProtection": True,
+            },
+            [
+                "dev",
+                "Kubernetes 1.36",
+                "API private",
+                "logs api, audit",
+                "secrets with a KMS key",
+                "deletion protection",
+            ],
         ),
         (
             "aws:eks/nodeGroup:NodeGroup",
@@ -137,10 +151,26 @@ def test_types_are_short(token, short):
             "kubernetes:apps/v1:Deployment",
             {
                 "kind": "Deployment",
-                "metadata": {"name": "web", "namespace": "x"},
-                "spec": {"template": {"spec": {"containers": [{"image": "registry.example/a/vllm:v1"}]}}},
+                "metadata": {"name": "web", "namespace": "x", "annotations": {"vllm-eks/techniques": "a,b"}},
+                "spec": {
+                    "template": {
+                        "spec": {
+                            "containers": [
+                                {
+                                    "image": "registry.example/a/vllm:v1",
+                                    "resources": {"limits": {"nvidia.com/gpu": "1", "memory": "48Gi"}},
+                                }
+                            ]
+                        }
+                    }
+                },
             },
-            ["x/web", "vllm:v1"],
+            ["x/web", "vllm:v1", "1 GPU", "48Gi", "techniques a,b"],
+        ),
+        (
+            "aws:ec2/launchTemplate:LaunchTemplate",
+            {"blockDeviceMappings": [{"ebs": {"volumeSize": 50}}]},
+            ["50 GiB disk"],
         ),
         ("kubernetes:core/v1:Secret", {"metadata": {"name": "s"}, "stringData": HIDDEN}, ["s"]),
         ("kubernetes:core/v1:Service", {"kind": "Service", "metadata": UNKNOWN, "spec": UNKNOWN}, []),
