@@ -46,11 +46,11 @@ class GpuPool(Section):
     @field_validator("instance_types")
     @classmethod
     def _types(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        # without a product (it is refused already) the types must still be in the catalogue: other checks read it
         product = info.data.get("product")
-        if product is None:
-            return value  # the product itself is refused already
-        usable = types_with(product)
-        wrong = [f"{name} has no whole {product} GPU, {nearest(name, usable)}" for name in value if name not in usable]
+        usable = types_with(product) if product else tuple(catalogue())
+        lacks = f"whole {product} GPU" if product else "row in the catalogue"
+        wrong = [f"{name} has no {lacks}, {nearest(name, usable)}" for name in value if name not in usable]
         if wrong:
             raise ValueError("; ".join(wrong))
         return value
@@ -59,7 +59,7 @@ class GpuPool(Section):
     @classmethod
     def _room(cls, value: int, info: ValidationInfo) -> int:
         for name in info.data.get("instance_types", ()):
-            gpus = catalogue()[name].gpus if name in catalogue() else 0
+            gpus = catalogue()[name].gpus
             if gpus > value:
                 raise ValueError(f"one {name} has {gpus} GPUs, so the pool could never start it")
         return value
