@@ -1,6 +1,6 @@
 """The stack file as one typed tree, composed of the sections that live beside each component.
 
-`parse` reports every mistake at once: first what is wrong inside a section, then what does not fit between the sections
+`parse` reports every mistake at once: first what is wrong inside a section, then what does not fit between the keys
 that are right.
 """
 

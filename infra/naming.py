@@ -13,6 +13,9 @@ MOUNTPOINT_NAMESPACE = "kube-system"
 MOUNTPOINT_SERVICE_ACCOUNT = "s3-csi-driver-sa"
 """Both are fixed by the EKS add-on `aws-mountpoint-s3-csi-driver` (its chart's `node.serviceAccount.name`)."""
 
+TECHNIQUES_ANNOTATION = "vllm-eks/techniques"
+"""On a server's Deployment, not on its pod: what its start is made of, for people and for the plan."""
+
 FORBIDDEN_SERVICE_NAMES = re.compile(r"^vllm(-|$)")
 """A Service `vllm` puts VLLM_PORT=tcp://... into every pod of its namespace and kills vLLM there (vllm#34199)."""
 

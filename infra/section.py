@@ -30,8 +30,6 @@ SHOWN_VALUE = 80
 FEW = 20
 """Allowed words that a message lists."""
 
-MISSING = "missing"
-
 
 class Section(BaseModel):
     """One mapping of the stack file: camelCase keys, unknown keys refused, immutable."""
@@ -64,8 +62,6 @@ class Complaint:
 
     path: tuple[str | int, ...]
     problem: str
-    meant: str = ""
-    """Of an unknown key: the known one that it is near to."""
 
     def __str__(self) -> str:
         """Return the line that the user reads: `servers.chat.pool: "g7": ...`. It is one line whatever it repeats."""
@@ -137,15 +133,19 @@ def validated(model: type[S], raw: object, name: str) -> tuple[S | None, list[Co
     try:
         return model.model_validate(raw), []
     except ValidationError as error:
-        found = [_complaint(model, raw, name, dict(detail)) for detail in error.errors(include_url=False)]
+        found = [(_where(dict(detail)), dict(detail)) for detail in error.errors(include_url=False)]
     # a list with one wrong item is also called too short: what stands above a complaint is not a mistake of its own
-    below = {complaint.path[:depth] for complaint in found for depth in range(len(complaint.path))}
+    above = {where[:depth] for where, _ in found for depth in range(len(where))}
     # and a misspelt key is missing under its right name
-    meant = {(*complaint.path[:-1], complaint.meant) for complaint in found if complaint.meant}
+    meant = {
+        (*where[:-1], _closest(str(where[-1]), _keys(_described(model, where)[0])))
+        for where, detail in found
+        if detail["type"] == "extra_forbidden"
+    }
     return None, [
-        complaint
-        for complaint in found
-        if complaint.path not in below and not (complaint.path in meant and complaint.problem.startswith(MISSING))
+        _complaint(model, raw, name, where, detail)
+        for where, detail in found
+        if where not in above and not (detail["type"] == "missing" and where in meant)
     ]
 
 
@@ -188,33 +188,42 @@ def shown(value: object) -> str:
 
 def nearest(word: str, allowed: Sequence[str]) -> str:
     """Return the hint for a typo: the nearest allowed word, or all of them when none is near and they are few."""
-    close = difflib.get_close_matches(word, allowed, n=1)
-    if close:
-        return f"did you mean {close[0]}?"
+    if close := _closest(word, allowed):
+        return f"did you mean {close}?"
     if len(allowed) > FEW:
         return f"none of the {len(allowed)} known ones is near"
     return f"allowed: {', '.join(sorted(allowed)) or 'none'}"
 
 
-def _complaint(model: type[Section], raw: object, name: str, detail: dict[str, Any]) -> Complaint:
-    where: tuple[str | int, ...] = detail["loc"]
-    # pydantic marks a refused mapping key with a trailing "[key]"
-    is_key = len(where) > 1 and where[-1] == "[key]" and detail["type"] != "extra_forbidden"
-    where = where[:-1] if is_key else where
+def _closest(word: str, allowed: Sequence[str]) -> str:
+    return next(iter(difflib.get_close_matches(word, allowed, n=1)), "")
+
+
+def _is_key(detail: Mapping[str, Any]) -> bool:
+    """Whether a mapping's own key is refused: pydantic marks it with a trailing "[key]"."""
+    return len(detail["loc"]) > 1 and detail["loc"][-1] == "[key]" and detail["type"] != "extra_forbidden"
+
+
+def _where(detail: Mapping[str, Any]) -> tuple[str | int, ...]:
+    path: tuple[str | int, ...] = detail["loc"]
+    return path[:-1] if _is_key(detail) else path
+
+
+def _complaint(
+    model: type[Section], raw: object, name: str, where: tuple[str | int, ...], detail: Mapping[str, Any]
+) -> Complaint:
     owner, description = _described(model, where)
     path = where or (name,)
     if detail["type"] == "extra_forbidden":
-        known = [_alias(owner, name) for name in owner.model_fields]
-        close = difflib.get_close_matches(str(where[-1]), known, n=1)
-        return Complaint(path, f"unknown key; {nearest(str(where[-1]), known)}", meant="".join(close))
+        return Complaint(path, f"unknown key; {nearest(str(where[-1]), _keys(owner))}")
     if detail["type"] == "missing":
-        return Complaint(path, f"{MISSING}; expected {description}")
-    if is_key:
+        return Complaint(path, f"missing; expected {description}")
+    if _is_key(detail):
         return Complaint(path, f"{shown(where[-1])} cannot be a key here; expected {description}")
     value = shown(_value(raw, where))
     if detail["type"] == "model_type":
         section, _ = _described(model, (*where, ""))
-        return Complaint(path, f"{value} is not a mapping; expected the keys {_keys(section)}")
+        return Complaint(path, f"{value} is not a mapping; expected the keys {', '.join(_keys(section))}")
     own = str(detail.get("ctx", {}).get("error", ""))
     return Complaint(path, f"{value}; {own}" if own else f"{value}; expected {description}")
 
@@ -242,8 +251,8 @@ def _alias(owner: type[Section], name: str) -> str:
     return owner.model_fields[name].alias or name
 
 
-def _keys(model: type[Section]) -> str:
-    return ", ".join(_alias(model, name) for name in model.model_fields)
+def _keys(model: type[Section]) -> list[str]:
+    return [_alias(model, name) for name in model.model_fields]
 
 
 def _value(raw: Any, where: Sequence[str | int]) -> object:

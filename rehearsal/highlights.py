@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from infra.naming import TECHNIQUES_ANNOTATION
 from rehearsal.plan import UNKNOWN, PlannedResource
 
 Inputs = Mapping[str, Any]
@@ -167,7 +168,7 @@ def _container(container: Inputs) -> list[str]:
 
 
 def _techniques(metadata: Inputs) -> list[str]:
-    techniques = _text(_object(metadata.get("annotations")).get("vllm-eks/techniques"))
+    techniques = _text(_object(metadata.get("annotations")).get(TECHNIQUES_ANNOTATION))
     return [f"techniques {techniques}"] if techniques else []
 
 

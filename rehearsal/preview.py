@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pulumi.automation import CommandError
 
 from rehearsal.engine import Rehearsal, prepared
@@ -56,7 +55,8 @@ def preview(
         raise UsageError(str(mistake)) from mistake
     except CommandError as failure:
         raise PreviewFailedError(_said(failure)) from failure
-    name = yaml.safe_load((project / "Pulumi.yaml").read_text(encoding="utf-8"))["name"]
+    # urn:pulumi:<stack>::<project>::<type>::<name>, of the stack itself at least
+    name = next(iter(goals)).split("::")[1]
     plan = recording.plan(name, stack, goals, time.monotonic() - started)
     _refuse_unknown_kinds(plan)
     return plan

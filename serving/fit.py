@@ -6,7 +6,7 @@ from operator import attrgetter
 from infra.gpu_pools import GpuPool
 from serving.engine import GRACE_LIMIT, TEARDOWN, argument_problems
 from serving.server import ServerSettings, situation
-from serving.techniques import flag_owners, technique_problems
+from serving.techniques import flag_owners, refusals, unknown_techniques
 
 DAEMONSETS_CPU = 500
 DAEMONSETS_MEMORY = 2048
@@ -37,7 +37,7 @@ def _batching(server: ServerSettings) -> Iterator[Problem]:
 
 
 def _technique_names(server: ServerSettings) -> Iterator[Problem]:
-    for problem in technique_problems(server.techniques, None):
+    for problem in unknown_techniques(server.techniques):
         yield ("techniques",), problem
 
 
@@ -82,8 +82,7 @@ def _host(server: ServerSettings, pool: GpuPool, _region: str) -> Iterator[Probl
 
 
 def _techniques(server: ServerSettings, pool: GpuPool, region: str) -> Iterator[Problem]:
-    known = [name for name in server.techniques if not list(technique_problems([name], None))]
-    for problem in technique_problems(known, situation(server, pool, region)):
+    for problem in refusals(server.techniques, situation(server, pool, region)):
         yield ("techniques",), problem
 
 

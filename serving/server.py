@@ -10,6 +10,7 @@ from pydantic import Field
 
 from infra.gpu_pools import GpuPool, node_selector
 from infra.mountpoint import Mountpoint
+from infra.naming import TECHNIQUES_ANNOTATION
 from infra.pod_identity import PodIdentity
 from infra.section import EachOnce, KeyName, Section
 from serving.engine import PORT, PROGRESS_DEADLINE, PULUMI_TIMEOUT, EngineSettings
@@ -19,9 +20,6 @@ from serving.pod import ResourceSettings, ShutdownSettings, Situation, baseline,
 from serving.techniques import applied
 
 CSI_DRIVER = "s3.csi.aws.com"
-
-TECHNIQUES_ANNOTATION = "vllm-eks/techniques"
-"""On the Deployment, not on the pod: what a server's start is made of, for people and for the plan."""
 
 
 class ServerSettings(Section):

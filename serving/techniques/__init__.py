@@ -25,10 +25,15 @@ def flag_owners(names: Sequence[str]) -> dict[str, str]:
     return {flag: name for name in names if name in TECHNIQUES for flag in TECHNIQUES[name].flags}
 
 
-def technique_problems(names: Sequence[str], situation: Situation | None) -> Iterator[str]:
-    """Yield why the named techniques cannot be used. Without a situation only their names are looked at."""
+def unknown_techniques(names: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence for each name that is no technique's."""
     for name in names:
         if name not in TECHNIQUES:
             yield f'no technique "{name}"; {nearest(name, list(TECHNIQUES))}'
-        elif situation is not None:
+
+
+def refusals(names: Sequence[str], situation: Situation) -> Iterator[str]:
+    """Yield why the named techniques (of those that exist) cannot be used."""
+    for name in names:
+        if name in TECHNIQUES:
             yield from (f"{name}: {reason}" for reason in TECHNIQUES[name].refusals(situation))
