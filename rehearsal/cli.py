@@ -13,7 +13,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from rehearsal.arguments import parser
+
+if TYPE_CHECKING:
+    from rehearsal.plan.plan import Plan
+    from rehearsal.plan.report import Deed
+    from rehearsal.providers.journal import Journal
 
 _FAILED, _USAGE = 1, 2
 
@@ -32,7 +39,7 @@ class _Stopped(BaseException):
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and exit. Nothing stays behind, also after SIGINT and SIGTERM."""
-    asked = _parser().parse_args(arguments)
+    asked = parser().parse_args(arguments)
     for number in _SIGNALS:
         # Also SIGINT: a shell's background job inherits it ignored.
         signal.signal(number, _interrupt)
@@ -43,9 +50,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     # The SDKs are a million objects that live until the end: looking for garbage takes 0.7 s.
     gc.disable()
     try:
-        code = _preview(asked)
+        code = _run(asked)
     except _Stopped as stopped:
-        sys.stderr.write(f"\n{stopped}: nothing was left behind\n")
+        state = getattr(asked, "state", None)
+        kept = f"run it again to go on in {state}" if state else "nothing was left behind"
+        sys.stderr.write(f"\n{stopped}: {kept}\n")
         code = 128 + stopped.number
     except BrokenPipeError:
         # `... | head` has read enough.
@@ -72,66 +81,107 @@ def _leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m rehearsal", description="Rehearse a stack with no cloud account.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    preview = commands.add_parser(
-        "preview",
-        help="what `pulumi up` would create",
-        description="Preview a stack on the real Pulumi engine with an offline cloud.",
-    )
-    preview.add_argument("--stack", required=True, help="the stack: NAME of Pulumi.NAME.yaml")
-    preview.add_argument(
-        "--secret",
-        action="append",
-        default=[],
-        type=_secret,
-        metavar="PATH=VALUE",
-        help="set a secret configuration value, for example vllm-eks:hfToken=x (repeatable)",
-    )
-    preview.add_argument("--json", metavar="FILE", help="write the plan as JSON ('-': to standard output, only that)")
-    preview.add_argument("--keep", type=Path, metavar="DIR", help="keep state, logs and stack file in a new folder")
-    preview.add_argument(
-        "--project",
-        type=Path,
-        default=Path(),
-        metavar="DIR",
-        help="folder of Pulumi.yaml (default: here)",
-    )
-    return parser
-
-
-def _secret(text: str) -> tuple[str, str]:
-    path, equals, value = text.partition("=")
-    if not equals or not path:
-        raise argparse.ArgumentTypeError("expected PATH=VALUE")
-    return path, value
-
-
-def _preview(asked: argparse.Namespace) -> int:
+def _run(asked: argparse.Namespace) -> int:
     # Imported late: `--help` and a mistyped option need no SDK, which takes half a second.
-    from rehearsal import preview as previews  # noqa: PLC0415
-    from rehearsal.report import report  # noqa: PLC0415
+    from rehearsal.engine.run import RunFailedError, UsageError  # noqa: PLC0415
     from rehearsal.toolchain.pulumi_cli import ToolMissingError  # noqa: PLC0415
 
-    if asked.json not in (None, "-") and not Path(asked.json).resolve().parent.is_dir():
-        return _fail(f"--json {asked.json}: no such folder", _USAGE)
     try:
-        plan = previews.preview(asked.stack, project=asked.project, secrets=asked.secret, keep=asked.keep)
-    except previews.UsageError as mistake:
+        _COMMANDS[asked.command](asked)
+    except UsageError as mistake:
         return _fail(str(mistake), _USAGE)
-    except (previews.PreviewFailedError, ToolMissingError) as failure:
+    except (RunFailedError, ToolMissingError) as failure:
         return _fail(str(failure), _FAILED)
-    if asked.json == "-":
-        json.dump(plan.as_json(), sys.stdout, indent=2)
-        sys.stdout.write("\n")
-        return 0
-    report(plan, sys.stdout)
-    if asked.json:
-        Path(asked.json).write_text(json.dumps(plan.as_json(), indent=2) + "\n", encoding="utf-8")
-    if asked.keep:
-        sys.stdout.write(f"kept: {asked.keep}\n")
     return 0
+
+
+def _preview(asked: argparse.Namespace) -> None:
+    from rehearsal.plan.report import PREVIEWED  # noqa: PLC0415
+    from rehearsal.preview import preview  # noqa: PLC0415
+
+    _writable(asked.json)
+    plan = preview(asked.stack, project=asked.project, secrets=asked.secret, state=asked.state)
+    _show(plan, asked, PREVIEWED)
+
+
+def _up(asked: argparse.Namespace) -> None:
+    from rehearsal.life import up  # noqa: PLC0415
+    from rehearsal.plan.report import BROUGHT_UP  # noqa: PLC0415
+
+    _writable(asked.json)
+    plan = up(
+        asked.stack,
+        project=asked.project,
+        secrets=asked.secret,
+        state=asked.state,
+        journal=_journal(asked),
+    )
+    _show(plan, asked, BROUGHT_UP)
+
+
+def _destroy(asked: argparse.Namespace) -> None:
+    from rehearsal.life import destroy  # noqa: PLC0415
+    from rehearsal.plan.report import DESTROYED  # noqa: PLC0415
+
+    _writable(asked.json)
+    plan = destroy(asked.stack, project=asked.project, state=asked.state, journal=_journal(asked))
+    _show(plan, asked, DESTROYED)
+
+
+def _admit(asked: argparse.Namespace) -> None:
+    from rehearsal.admit import admit  # noqa: PLC0415
+    from rehearsal.engine.run import RunFailedError  # noqa: PLC0415
+    from rehearsal.plan import admitted  # noqa: PLC0415
+
+    _writable(asked.json)
+    admission = admit(asked.stack, project=asked.project, secrets=asked.secret, crds=asked.crds)
+    _write_json(admission.as_json(), asked.json)
+    if admission.report.refusals:
+        raise RunFailedError(admitted.refusals(admission))
+    if asked.json != "-":
+        admitted.report(admission, sys.stdout)
+
+
+def _recover(asked: argparse.Namespace) -> None:
+    from rehearsal.recover import recover  # noqa: PLC0415
+
+    found = recover(asked.stack, project=asked.project, state=asked.state)
+    for it in found:
+        outcome = f"imported as {it.id}" if it.id else "was not created: cleared"
+        sys.stdout.write(f"{it.urn}: {outcome}\n")
+    sys.stdout.write(f"{len(found)} pending creations; the stack can be used again\n")
+
+
+def _writable(file: str | None) -> None:
+    from rehearsal.engine.run import UsageError  # noqa: PLC0415
+
+    if file not in (None, "-") and not Path(file).resolve().parent.is_dir():
+        raise UsageError(f"--json {file}: no such folder")
+
+
+def _show(plan: Plan, asked: argparse.Namespace, deed: Deed) -> None:
+    from rehearsal.plan.report import report  # noqa: PLC0415
+
+    _write_json(plan.as_json(), asked.json)
+    if asked.json != "-":
+        report(plan, sys.stdout, deed)
+
+
+def _write_json(result: dict[str, Any], file: str | None) -> None:
+    text = json.dumps(result, indent=2) + "\n"
+    if file == "-":
+        sys.stdout.write(text)
+    elif file:
+        Path(file).write_text(text, encoding="utf-8")
+
+
+def _journal(asked: argparse.Namespace) -> Journal:
+    from rehearsal.providers.journal import Journal, fail_at  # noqa: PLC0415
+
+    return Journal(before=fail_at(asked.fail_at) if asked.fail_at else None)
+
+
+_COMMANDS = {"preview": _preview, "admit": _admit, "up": _up, "destroy": _destroy, "recover": _recover}
 
 
 def _fail(text: str, code: int) -> int:

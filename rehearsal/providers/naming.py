@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 
 from pulumi.runtime.proto import provider_pb2
@@ -20,6 +21,12 @@ class AutoName:
     prefix: str = ""
     lower: bool = False
     digits: int = 7
+
+    def is_generated(self, name: object, logical: str) -> bool:
+        """Whether `name` is one that this rule makes for `logical`, so that the program gave none."""
+        start = f"{self.prefix}{logical}-"
+        start = start.lower() if self.lower else start
+        return isinstance(name, str) and re.fullmatch(f"{re.escape(start)}[0-9a-f]{{{self.digits}}}", name) is not None
 
 
 class NameRefusedError(Exception):

@@ -3,26 +3,8 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
 
-from rehearsal.providers.package import Kind
-from rehearsal.providers.values import SIGNATURE, UNKNOWN, Properties
-
-
-def changed_keys(olds: Properties, news: Properties) -> list[str]:
-    """Names of top-level properties that differ, sorted."""
-    return sorted(key for key in olds.keys() | news.keys() if olds.get(key) != news.get(key))
-
-
-def leave_unknown(kind: Kind, inputs: Properties) -> None:
-    """Mark in `inputs`, for a preview, the parts of given objects that the cloud will compute."""
-    for path in kind.unknown_inside:
-        *parents, leaf = path.split(".")
-        target: Any = inputs
-        for parent in parents:
-            target = target.get(parent) if isinstance(target, dict) else None
-        if isinstance(target, dict) and SIGNATURE not in target:
-            target.setdefault(leaf, UNKNOWN)
+from rehearsal.providers.values import SIGNATURE, Properties
 
 
 def as_given(outputs: Properties, given: Properties) -> Properties:
@@ -32,6 +14,20 @@ def as_given(outputs: Properties, given: Properties) -> Properties:
         # Tags are free-form: one that somebody added is a change to show.
         if isinstance(value, dict) and isinstance(found.get(key), dict) and key not in {"tags", "tagsAll"}:
             found[key] = as_given(found[key], value)
+    return found
+
+
+def computed_part(outputs: Properties, given: Properties) -> Properties:
+    """What the cloud added to the inputs `given`, at any depth of objects (not inside lists)."""
+    found: Properties = {}
+    for key, value in outputs.items():
+        own = given.get(key)
+        if own is None:
+            found[key] = value
+        elif isinstance(value, dict) and isinstance(own, dict) and SIGNATURE not in value and SIGNATURE not in own:
+            inner = computed_part(value, own)
+            if inner:
+                found[key] = inner
     return found
 
 

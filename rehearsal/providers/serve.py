@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import grpc
 from pulumi.runtime.proto import provider_pb2_grpc
 
+from rehearsal.providers.journal import Journal
 from rehearsal.providers.package import Package
 from rehearsal.providers.servicer import OfflineProvider
 from rehearsal.providers.store import Store
@@ -26,13 +27,14 @@ _THREADS = 32
 
 
 @contextmanager
-def serving(packages: Mapping[str, Package], store: Store) -> Iterator[dict[str, int]]:
+def serving(packages: Mapping[str, Package], store: Store, journal: Journal | None = None) -> Iterator[dict[str, int]]:
     """Serve `packages` while the context is open; yields the port of each package name."""
+    watchers = [] if journal is None else [journal]
     servers: list[grpc.Server] = []
     ports: dict[str, int] = {}
     try:
         for name, package in packages.items():
-            server = grpc.server(ThreadPoolExecutor(max_workers=_THREADS), options=_OPTIONS)
+            server = grpc.server(ThreadPoolExecutor(max_workers=_THREADS), interceptors=watchers, options=_OPTIONS)
             provider_pb2_grpc.add_ResourceProviderServicer_to_server(OfflineProvider(package, store), server)
             ports[name] = server.add_insecure_port("127.0.0.1:0")
             server.start()

@@ -9,9 +9,6 @@ key: two `aws.Provider`s with two regions or two sets of default tags stay apart
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import itertools
 import json
 import threading
 from typing import NoReturn
@@ -20,16 +17,15 @@ import grpc
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
+from rehearsal.providers.change.creation import create, foreseen
+from rehearsal.providers.change.unique import ConflictError
+from rehearsal.providers.change.update import update
+from rehearsal.providers.change.verdict import Verdict
 from rehearsal.providers.naming import NameRefusedError
-from rehearsal.providers.outputs import as_given, changed_keys, leave_unknown, merged
-from rehearsal.providers.package import Birth, Instance, Kind, Made, Package, Proposal
+from rehearsal.providers.outputs import as_given
+from rehearsal.providers.package import Comparison, Instance, Kind, Package, Proposal, RefusedError
 from rehearsal.providers.store import Store
-from rehearsal.providers.values import (
-    Properties,
-    from_struct,
-    reveal,
-    to_struct,
-)
+from rehearsal.providers.values import from_struct, reveal, to_struct
 
 
 class OfflineProvider(provider_pb2_grpc.ResourceProviderServicer):
@@ -44,6 +40,7 @@ class OfflineProvider(provider_pb2_grpc.ResourceProviderServicer):
         self._store = store
         self._instances: dict[str, Instance] = {}
         self._lock = threading.Lock()
+        self._creating = threading.Lock()
 
     def Handshake(
         self, request: provider_pb2.ProviderHandshakeRequest, context: grpc.ServicerContext
@@ -70,8 +67,8 @@ class OfflineProvider(provider_pb2_grpc.ResourceProviderServicer):
         return provider_pb2.CheckResponse(inputs=request.news)
 
     def DiffConfig(self, request: provider_pb2.DiffRequest, context: grpc.ServicerContext) -> provider_pb2.DiffResponse:
-        changed = changed_keys(from_struct(request.old_inputs), from_struct(request.news))
-        return provider_pb2.DiffResponse(changes=_verdict(changed), diffs=changed, hasDetailedDiff=False)
+        olds, news = reveal(from_struct(request.old_inputs)), reveal(from_struct(request.news))
+        return _answer(self._package.diff_config(olds, news))
 
     def Configure(
         self, request: provider_pb2.ConfigureRequest, context: grpc.ServicerContext
@@ -106,29 +103,39 @@ class OfflineProvider(provider_pb2_grpc.ResourceProviderServicer):
         return provider_pb2.CheckResponse(inputs=to_struct(inputs))
 
     def Diff(self, request: provider_pb2.DiffRequest, context: grpc.ServicerContext) -> provider_pb2.DiffResponse:
-        """Structural: which inputs differ. Says nothing it does not know, see the refusal."""
-        changed = changed_keys(from_struct(request.old_inputs), from_struct(request.news))
-        changed = [key for key in changed if key not in request.ignoreChanges]
-        if changed:
-            _refuse(
-                context,
-                grpc.StatusCode.UNIMPLEMENTED,
-                f"{request.urn}: {', '.join(changed)} changed, and the offline "
-                f"{self._package.name} provider cannot tell yet whether that updates or replaces "
-                "the resource: rehearse from an empty state",
-            )
-        return provider_pb2.DiffResponse(changes=_verdict(changed))
+        kind = self._kind(request.type, context)
+        comparison = Comparison(
+            instance=self._instance(context),
+            token=request.type,
+            logical=request.name,
+            outputs=from_struct(request.olds),
+            olds=from_struct(request.old_inputs),
+            news=from_struct(request.news),
+            ignored=tuple(request.ignoreChanges),
+        )
+        return _answer(self._package.diff(kind, comparison))
 
     def Create(self, request: provider_pb2.CreateRequest, context: grpc.ServicerContext) -> provider_pb2.CreateResponse:
         kind = self._kind(request.type, context)
         inputs = from_struct(request.properties)
         if request.preview:
-            leave_unknown(kind, inputs)
-            return provider_pb2.CreateResponse(properties=to_struct(inputs))
-        made = self._make(kind, request, inputs, context)
-        outputs = merged(inputs, made.outputs)
-        self._store.put(request.type, made.id, outputs)
-        return provider_pb2.CreateResponse(id=made.id, properties=to_struct(outputs))
+            return provider_pb2.CreateResponse(properties=to_struct(foreseen(kind, inputs)))
+        instance = self._instance(context)
+        try:
+            # One at a time: of two that collide the second must see the first.
+            with self._creating:
+                made = create(
+                    kind,
+                    self._store,
+                    token=request.type,
+                    urn=request.urn,
+                    logical=request.name,
+                    instance=instance,
+                    inputs=inputs,
+                )
+        except ConflictError as conflict:
+            _refuse(context, grpc.StatusCode.ALREADY_EXISTS, f"{request.urn}: {conflict}")
+        return provider_pb2.CreateResponse(id=made.id, properties=to_struct(made.outputs))
 
     def Read(self, request: provider_pb2.ReadRequest, context: grpc.ServicerContext) -> provider_pb2.ReadResponse:
         """An id that is not there gives an empty answer: the engine takes it as deleted."""
@@ -141,21 +148,20 @@ class OfflineProvider(provider_pb2_grpc.ResourceProviderServicer):
 
     def Update(self, request: provider_pb2.UpdateRequest, context: grpc.ServicerContext) -> provider_pb2.UpdateResponse:
         kind = self._kind(request.type, context)
-        news = from_struct(request.news)
-        if request.preview:
-            leave_unknown(kind, news)
-            return provider_pb2.UpdateResponse(properties=to_struct(news))
-        stored = self._store.get(request.type, request.id)
+        stored = from_struct(request.olds) if request.preview else self._store.get(request.type, request.id)
         if stored is None:
             _refuse(
                 context,
                 grpc.StatusCode.NOT_FOUND,
                 f"{request.urn}: {request.id} does not exist in the offline cloud",
             )
-        given = from_struct(request.old_inputs)
-        computed = {key: value for key, value in stored.items() if key not in given}
-        outputs = merged(news, computed)
-        self._store.put(request.type, request.id, outputs)
+        given, news = from_struct(request.old_inputs), from_struct(request.news)
+        try:
+            outputs = update(kind, outputs=stored, given=given, news=news, preview=request.preview)
+        except RefusedError as refusal:
+            _refuse(context, grpc.StatusCode.INVALID_ARGUMENT, f"{request.urn}: {refusal}")
+        if not request.preview:
+            self._store.put(request.type, request.id, outputs)
         return provider_pb2.UpdateResponse(properties=to_struct(outputs))
 
     def Delete(self, request: provider_pb2.DeleteRequest, context: grpc.ServicerContext) -> empty_pb2.Empty:
@@ -208,41 +214,6 @@ class OfflineProvider(provider_pb2_grpc.ResourceProviderServicer):
             )
         return instance
 
-    def _make(
-        self, kind: Kind, request: provider_pb2.CreateRequest, inputs: Properties, context: grpc.ServicerContext
-    ) -> Made:
-        instance = self._instance(context)
-        # A replacement lives next to what it replaces for a while, so generated ids must not
-        # collide. Anything else is the same in every run, which keeps outputs comparable.
-        taken = ""
-        for attempt in itertools.count():
-            seed = f"{request.urn}#{attempt}"
-            made = kind.make(
-                Birth(
-                    instance=instance,
-                    logical=request.name,
-                    inputs=reveal(inputs),
-                    digits=functools.partial(_digits, seed),
-                )
-            )
-            if self._store.get(request.type, made.id) is None or made.id == taken:
-                break
-            taken = made.id
-        if made.id == taken and kind.auto_name is not None:
-            _refuse(
-                context,
-                grpc.StatusCode.ALREADY_EXISTS,
-                f"{request.urn}: {made.id} already exists in the offline cloud",
-            )
-        return made
-
-
-def _digits(seed: str, count: int) -> str:
-    text = ""
-    while len(text) < count:
-        text += hashlib.sha256(f"{seed}{len(text)}".encode()).hexdigest()
-    return text[:count]
-
 
 def _refuse(context: grpc.ServicerContext, code: grpc.StatusCode, message: str) -> NoReturn:
     context.abort(code, message)
@@ -256,7 +227,14 @@ def _decoded(value: object) -> object:
     return value
 
 
-def _verdict(changed: list[str]) -> provider_pb2.DiffResponse.DiffChanges.ValueType:
-    if changed:
-        return provider_pb2.DiffResponse.DIFF_SOME
-    return provider_pb2.DiffResponse.DIFF_NONE
+def _answer(verdict: Verdict) -> provider_pb2.DiffResponse:
+    response = provider_pb2.DiffResponse(
+        changes=provider_pb2.DiffResponse.DIFF_SOME if verdict.details else provider_pb2.DiffResponse.DIFF_NONE,
+        diffs=verdict.changed,
+        replaces=verdict.replaces,
+        deleteBeforeReplace=verdict.delete_first,
+        hasDetailedDiff=True,
+    )
+    for path, detail in verdict.details.items():
+        response.detailedDiff[path].kind = provider_pb2.PropertyDiff.Kind.Value(detail.word)
+    return response

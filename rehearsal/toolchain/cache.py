@@ -23,13 +23,14 @@ def cached(target: Path, make: Callable[[Path], None]) -> Path:
     """`target`, a program or a folder, made by `make(temporary path)` if it is not there yet.
 
     Two processes that ask at once make it once. `target` appears by a rename, so a `make` that
-    fails or is killed leaves nothing that a later call would take for the program.
+    fails or is killed leaves nothing that a later call would take for the program. An empty file,
+    as a full disk or a power cut leaves, is made again.
     """
-    if target.exists():
+    if _is_whole(target):
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with _locked(target.parent / "lock"):
-        if target.exists():
+        if _is_whole(target):
             return target
         for leftover in target.parent.glob(f"{target.name}.partial-*"):
             _remove(leftover)
@@ -37,10 +38,22 @@ def cached(target: Path, make: Callable[[Path], None]) -> Path:
         try:
             make(partial)
             partial.chmod(0o755)
+            _flush(partial)
             partial.rename(target)
         finally:
             _remove(partial)
     return target
+
+
+def _is_whole(path: Path) -> bool:
+    return path.is_dir() or (path.is_file() and path.stat().st_size > 0)
+
+
+def _flush(path: Path) -> None:
+    # Without it a power cut can leave the new name with none of the content.
+    if path.is_file():
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
 
 
 def _remove(path: Path) -> None:

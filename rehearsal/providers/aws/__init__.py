@@ -5,16 +5,17 @@ from __future__ import annotations
 from importlib.metadata import version
 
 from rehearsal.providers.aws import ec2, eks, iam, kms, s3, sts, vpc
+from rehearsal.providers.aws.change import diff, diff_config
 from rehearsal.providers.aws.common import check
 from rehearsal.providers.package import Kind, Package
 
-_KINDS: dict[str, Kind] = ec2.KINDS | vpc.KINDS | iam.KINDS | eks.KINDS | kms.KINDS | s3.KINDS
+KINDS: dict[str, Kind] = ec2.KINDS | vpc.KINDS | iam.KINDS | eks.KINDS | kms.KINDS | s3.KINDS
 
 
 def find(token: str) -> Kind:
     """The kind of an aws type token. Raises LookupError naming the module where to add it."""
     try:
-        return _KINDS[token]
+        return KINDS[token]
     except KeyError:
         service = token.split(":")[1].split("/")[0]
         raise LookupError(
@@ -30,5 +31,7 @@ def package() -> Package:
         version=version("pulumi-aws"),
         find=find,
         check=check,
+        diff=diff,
+        diff_config=diff_config,
         invokes=sts.INVOKES,
     )

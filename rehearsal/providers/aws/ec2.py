@@ -5,8 +5,10 @@ from __future__ import annotations
 import ipaddress
 
 from rehearsal.providers.aws.common import account, arn, generated
+from rehearsal.providers.change.unique import Clash, Unique
 from rehearsal.providers.naming import AutoName
-from rehearsal.providers.package import Birth, Kind, Made
+from rehearsal.providers.package import Birth, Kind, Made, Revision
+from rehearsal.providers.values import UNKNOWN, Properties
 
 
 def _vpc(birth: Birth) -> Made:
@@ -57,19 +59,11 @@ def _nat_gateway(birth: Birth) -> Made:
     )
 
 
+_DESTINATIONS = ("destinationCidrBlock", "destinationIpv6CidrBlock", "destinationPrefixListId")
+
+
 def _route(birth: Birth) -> Made:
-    destination = next(
-        (
-            birth.inputs[key]
-            for key in (
-                "destinationCidrBlock",
-                "destinationIpv6CidrBlock",
-                "destinationPrefixListId",
-            )
-            if birth.inputs.get(key)
-        ),
-        "",
-    )
+    destination = next((birth.inputs[key] for key in _DESTINATIONS if birth.inputs.get(key)), "")
     identifier = f"r-{birth.inputs['routeTableId']}{destination}"
     return Made(id=identifier, outputs={"state": "active", "origin": "CreateRoute"})
 
@@ -100,6 +94,34 @@ def _launch_template(birth: Birth) -> Made:
     return Made(id=made.id, outputs={**made.outputs, "latestVersion": 1, "defaultVersion": 1})
 
 
+def _new_version(revision: Revision) -> Properties:
+    """As CustomizeDiff and Update in ec2/ec2_launch_template.go of terraform-provider-aws.
+
+    A preview expects a new version from a change of tags too, and the update makes none.
+    """
+    bookkeeping = {"name", "defaultVersion", "updateDefaultVersion"}
+    if revision.preview:
+        return {"latestVersion": UNKNOWN} if revision.changed - bookkeeping - {"description"} else {}
+    if revision.changed - bookkeeping - {"tags", "tagsAll"}:
+        return {"latestVersion": revision.outputs["latestVersion"] + 1}
+    return {}
+
+
+def _overlap(new: Properties, existing: Properties) -> bool:
+    blocks = [new.get("cidrBlock"), existing.get("cidrBlock")]
+    first, second = (ipaddress.ip_network(block) if block else None for block in blocks)
+    return first is not None and second is not None and first.overlaps(second)
+
+
+def _share_a_route_table(new: Properties, existing: Properties) -> bool:
+    gateways = all(it.get("vpcEndpointType", "Gateway") == "Gateway" for it in (new, existing))
+    return gateways and not set(new.get("routeTableIds") or ()).isdisjoint(existing.get("routeTableIds") or ())
+
+
+def _both_private(new: Properties, existing: Properties) -> bool:
+    return all(it.get("vpcEndpointType") == "Interface" and it.get("privateDnsEnabled") for it in (new, existing))
+
+
 def _gateway(birth: Birth) -> Made:
     made = generated("igw", "ec2", "internet-gateway")(birth)
     return Made(id=made.id, outputs={**made.outputs, "ownerId": account(birth.instance)})
@@ -107,19 +129,59 @@ def _gateway(birth: Birth) -> Made:
 
 KINDS = {
     "aws:ec2/vpc:Vpc": Kind(make=_vpc, tagged=True),
-    "aws:ec2/subnet:Subnet": Kind(make=_subnet, tagged=True),
-    "aws:ec2/internetGateway:InternetGateway": Kind(make=_gateway, tagged=True),
+    "aws:ec2/subnet:Subnet": Kind(
+        make=_subnet,
+        tagged=True,
+        unique=(
+            Unique(
+                error="InvalidSubnet.Conflict",
+                same=("vpcId",),
+                also=Clash(name="an overlapping cidrBlock", test=_overlap),
+            ),
+        ),
+    ),
+    "aws:ec2/internetGateway:InternetGateway": Kind(
+        make=_gateway, tagged=True, unique=(Unique(error="InvalidParameterValue", same=("vpcId",)),)
+    ),
     "aws:ec2/eip:Eip": Kind(make=_address, tagged=True),
-    "aws:ec2/natGateway:NatGateway": Kind(make=_nat_gateway, tagged=True),
+    "aws:ec2/natGateway:NatGateway": Kind(
+        make=_nat_gateway, tagged=True, unique=(Unique(error="Resource.AlreadyAssociated", same=("allocationId",)),)
+    ),
     "aws:ec2/routeTable:RouteTable": Kind(make=generated("rtb", "ec2", "route-table"), tagged=True),
-    "aws:ec2/route:Route": Kind(make=_route),
-    "aws:ec2/routeTableAssociation:RouteTableAssociation": Kind(make=_association),
-    "aws:ec2/vpcEndpoint:VpcEndpoint": Kind(make=_endpoint, tagged=True),
+    "aws:ec2/route:Route": Kind(
+        make=_route, unique=(Unique(error="RouteAlreadyExists", same=("routeTableId", *_DESTINATIONS)),)
+    ),
+    "aws:ec2/routeTableAssociation:RouteTableAssociation": Kind(
+        make=_association, unique=(Unique(error="Resource.AlreadyAssociated", same=("subnetId", "gatewayId")),)
+    ),
+    "aws:ec2/vpcEndpoint:VpcEndpoint": Kind(
+        make=_endpoint,
+        tagged=True,
+        unique=(
+            Unique(
+                error="RouteAlreadyExists",
+                same=("vpcId", "serviceName"),
+                also=Clash(name="a route table in common", test=_share_a_route_table),
+            ),
+            Unique(
+                error="InvalidParameter",
+                same=("vpcId", "serviceName"),
+                also=Clash(name="private DNS on both", test=_both_private),
+            ),
+        ),
+    ),
     "aws:ec2/securityGroup:SecurityGroup": Kind(
-        make=_security_group, tagged=True, auto_name=AutoName(property="name", limit=255)
+        make=_security_group,
+        tagged=True,
+        auto_name=AutoName(property="name", limit=255),
+        unique=(Unique(error="InvalidGroup.Duplicate", same=("vpcId", "name")),),
     ),
     "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": Kind(make=_security_group, tagged=True),
     "aws:ec2/launchTemplate:LaunchTemplate": Kind(
-        make=_launch_template, tagged=True, auto_name=AutoName(property="name", limit=125)
+        make=_launch_template,
+        tagged=True,
+        auto_name=AutoName(property="name", limit=125),
+        unique=(Unique(error="InvalidLaunchTemplateName.AlreadyExistsException", same=("name",)),),
+        revise=_new_version,
     ),
 }

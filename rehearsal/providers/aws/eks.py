@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 
 from rehearsal.providers.aws.common import arn, region
+from rehearsal.providers.change.unique import Unique
 from rehearsal.providers.naming import AutoName
-from rehearsal.providers.package import Birth, Kind, Made
+from rehearsal.providers.package import Birth, Kind, Made, RefusedError, Revision
+from rehearsal.providers.values import Properties
 
 
 def _cluster(birth: Birth) -> Made:
@@ -99,18 +101,44 @@ def _access_policy(birth: Birth) -> Made:
     )
 
 
+def _upgrade(revision: Revision) -> Properties:
+    """EKS goes one minor version up at a time, and never down [from memory, unproven]."""
+    old, new = revision.outputs.get("version"), revision.news.get("version")
+    if not revision.preview and old and new and old != new:
+        before, after = (tuple(int(part) for part in version.split(".")) for version in (old, new))
+        if after != (before[0], before[1] + 1):
+            raise RefusedError(
+                f"InvalidParameterException: Unsupported Kubernetes minor version update from {old} to {new}"
+            )
+    return {}
+
+
+def _one_of(*same: str) -> tuple[Unique, ...]:
+    return (Unique(error="ResourceInUseException", same=same),)
+
+
 KINDS = {
     "aws:eks/cluster:Cluster": Kind(
         make=_cluster,
         tagged=True,
         auto_name=AutoName(property="name", limit=100),
         unknown_inside=("vpcConfig.clusterSecurityGroupId", "vpcConfig.vpcId"),
+        unique=_one_of("name"),
+        revise=_upgrade,
     ),
-    "aws:eks/addon:Addon": Kind(make=_addon, tagged=True),
+    "aws:eks/addon:Addon": Kind(make=_addon, tagged=True, unique=_one_of("clusterName", "addonName")),
     "aws:eks/nodeGroup:NodeGroup": Kind(
-        make=_node_group, tagged=True, auto_name=AutoName(property="nodeGroupName", limit=63)
+        make=_node_group,
+        tagged=True,
+        auto_name=AutoName(property="nodeGroupName", limit=63),
+        unique=_one_of("clusterName", "nodeGroupName"),
     ),
-    "aws:eks/podIdentityAssociation:PodIdentityAssociation": Kind(make=_pod_identity, tagged=True),
-    "aws:eks/accessEntry:AccessEntry": Kind(make=_access_entry, tagged=True),
+    "aws:eks/podIdentityAssociation:PodIdentityAssociation": Kind(
+        make=_pod_identity, tagged=True, unique=_one_of("clusterName", "namespace", "serviceAccount")
+    ),
+    "aws:eks/accessEntry:AccessEntry": Kind(
+        make=_access_entry, tagged=True, unique=_one_of("clusterName", "principalArn")
+    ),
+    # AssociateAccessPolicy overwrites what is there.
     "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": Kind(make=_access_policy),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rehearsal.providers.aws.common import arn
+from rehearsal.providers.change.unique import Unique
 from rehearsal.providers.naming import AutoName
 from rehearsal.providers.package import Birth, Kind, Made
 
@@ -46,9 +47,16 @@ def _attachment(birth: Birth) -> Made:
     return Made(id=f"{birth.inputs['role']}/{birth.inputs['policyArn']}")
 
 
+# Of the account, whatever the path is.
+_OWN_NAME = (Unique(error="EntityAlreadyExists", same=("name",), worldwide=True),)
+
 KINDS = {
-    "aws:iam/role:Role": Kind(make=_role, tagged=True, auto_name=AutoName(property="name", limit=64)),
-    "aws:iam/policy:Policy": Kind(make=_policy, tagged=True, auto_name=AutoName(property="name", limit=128)),
+    "aws:iam/role:Role": Kind(make=_role, tagged=True, auto_name=AutoName(property="name", limit=64), unique=_OWN_NAME),
+    "aws:iam/policy:Policy": Kind(
+        make=_policy, tagged=True, auto_name=AutoName(property="name", limit=128), unique=_OWN_NAME
+    ),
+    # PutRolePolicy and AttachRolePolicy overwrite what is there. So does a replacement with the same id, and then
+    # the removal of the old one takes the new one away.
     "aws:iam/rolePolicy:RolePolicy": Kind(make=_role_policy, auto_name=AutoName(property="name", limit=128)),
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": Kind(make=_attachment),
 }

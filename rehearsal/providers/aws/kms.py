@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rehearsal.providers.aws.common import arn
+from rehearsal.providers.change.unique import Unique
 from rehearsal.providers.naming import AutoName
 from rehearsal.providers.package import Birth, Kind, Made
 
@@ -25,5 +26,9 @@ def _alias(birth: Birth) -> Made:
 
 KINDS = {
     "aws:kms/key:Key": Kind(make=_key, tagged=True),
-    "aws:kms/alias:Alias": Kind(make=_alias, auto_name=AutoName(property="name", limit=256, prefix="alias/")),
+    "aws:kms/alias:Alias": Kind(
+        make=_alias,
+        auto_name=AutoName(property="name", limit=256, prefix="alias/"),
+        unique=(Unique(error="AlreadyExistsException", same=("name",)),),
+    ),
 }

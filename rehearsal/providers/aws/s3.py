@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rehearsal.providers.aws.common import partition, region
+from rehearsal.providers.change.unique import Unique
 from rehearsal.providers.naming import AutoName
 from rehearsal.providers.package import Birth, Kind, Made
 
@@ -25,6 +26,7 @@ def _of_bucket(birth: Birth) -> Made:
     return Made(id=birth.inputs["bucket"])
 
 
+# Put... calls overwrite what is there.
 _FACET = Kind(make=_of_bucket)
 
 KINDS = {
@@ -32,6 +34,7 @@ KINDS = {
         make=_bucket,
         tagged=True,
         auto_name=AutoName(property="bucket", limit=63, lower=True),
+        unique=(Unique(error="BucketAlreadyOwnedByYou", same=("bucket",), worldwide=True),),
     ),
     "aws:s3/bucketPolicy:BucketPolicy": _FACET,
     "aws:s3/bucketVersioning:BucketVersioning": _FACET,

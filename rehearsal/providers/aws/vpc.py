@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rehearsal.providers.aws.common import arn
+from rehearsal.providers.change.unique import Unique
 from rehearsal.providers.package import Birth, Kind, Made
 
 
@@ -17,7 +18,21 @@ def _rule(birth: Birth) -> Made:
     )
 
 
+_RULE = Kind(
+    make=_rule,
+    tagged=True,
+    unique=(
+        Unique(
+            error="InvalidPermission.Duplicate",
+            same=(
+                *("securityGroupId", "ipProtocol", "fromPort", "toPort"),
+                *("cidrIpv4", "cidrIpv6", "prefixListId", "referencedSecurityGroupId"),
+            ),
+        ),
+    ),
+)
+
 KINDS = {
-    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": Kind(make=_rule, tagged=True),
-    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": Kind(make=_rule, tagged=True),
+    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": _RULE,
+    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": _RULE,
 }

@@ -6,9 +6,11 @@ from importlib.metadata import version
 
 from pulumi.runtime.proto import provider_pb2
 
+from rehearsal.providers.change.compare import by_index
+from rehearsal.providers.change.verdict import Verdict, details
 from rehearsal.providers.eks import cluster
 from rehearsal.providers.eks.monitor import Monitor
-from rehearsal.providers.package import Kind, Package, Proposal
+from rehearsal.providers.package import Comparison, Kind, Package, Proposal
 from rehearsal.providers.values import Properties
 
 
@@ -21,6 +23,14 @@ def find(token: str) -> Kind:
 
 def _check(_kind: Kind, proposal: Proposal) -> Properties:
     return proposal.news
+
+
+def _diff(_kind: Kind, _comparison: Comparison) -> Verdict:
+    return Verdict()
+
+
+def _diff_config(olds: Properties, news: Properties) -> Verdict:
+    return Verdict(details=details(by_index(olds, news), ()))
 
 
 def _construct(request: provider_pb2.ConstructRequest) -> provider_pb2.ConstructResponse:
@@ -37,5 +47,7 @@ def package() -> Package:
         version=version("pulumi-eks"),
         find=find,
         check=_check,
+        diff=_diff,
+        diff_config=_diff_config,
         construct=_construct,
     )

@@ -102,7 +102,7 @@ def test_nothing_to_build_with_is_one_message_with_every_way_out(bare):
         "  - PATH: no `pulumi`\n"
         "  - download: no network\n"
         "  - go build: no `go` on PATH; Go from PyPI: no network\n"
-        "Any one of these is enough: put pulumi >= 3.272.0 on PATH, connect to the internet, "
+        "Any one of these is enough: put pulumi >= 3.272.0 and < 4 on PATH, connect to the internet, "
         "or install Go >= 1.26.6 (with access to Go modules)."
     )
 

@@ -1,12 +1,12 @@
-"""What a preview found: every planned resource, the stack's outputs, what was said on the way."""
+"""What a run of the engine planned or did: every resource, the stack's outputs, what was said on the way."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from pulumi.automation import EngineEvent, events
+from pulumi.automation import EngineEvent, OpType, events
 
 from rehearsal.providers.values import SECRET, SIGNATURE, UNKNOWN
 
@@ -15,6 +15,19 @@ __all__ = ["HIDDEN", "UNKNOWN", "Message", "Plan", "PlannedResource", "Recording
 HIDDEN = "[secret]"
 """Stands for a secret value; the value itself is never kept."""
 STACK_TYPE = "pulumi:pulumi:Stack"
+
+Action = Literal["create", "update", "replace", "delete", "same"]
+# A replacement is several steps of one URN: the strongest word for them stands.
+_ACTIONS: dict[OpType, Action] = {
+    OpType.REPLACE: "replace",
+    OpType.CREATE_REPLACEMENT: "replace",
+    OpType.DELETE_REPLACED: "replace",
+    OpType.CREATE: "create",
+    OpType.IMPORT: "create",
+    OpType.UPDATE: "update",
+    OpType.DELETE: "delete",
+}
+_STRENGTH: tuple[Action, ...] = ("same", "delete", "update", "create", "replace")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +44,9 @@ class PlannedResource:
     """Logical name."""
     parent: str | None
     """URN; None for the stack."""
+    action: Action = "create"
+    changed: Mapping[str, str] = field(default_factory=dict)
+    """Property path to `add`, `update`, `delete`, with `-replace` where that forces a replacement."""
     custom: bool
     """False for components and the stack."""
     inputs: Mapping[str, Any]
@@ -55,7 +71,7 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The result of one preview, resources in the order in which the engine met them."""
+    """The result of one run, resources in the order in which the engine met them."""
 
     project: str
     stack: str
@@ -76,6 +92,10 @@ class Plan:
             raise LookupError(f"{token} {name or ''}: {len(found)} found (all of it: {names})")
         return found[0]
 
+    def changes(self) -> tuple[PlannedResource, ...]:
+        """The resources that do not stay as they are."""
+        return tuple(found for found in self.resources if found.action != "same")
+
     def as_json(self) -> dict[str, Any]:
         """The plan for a JSON file; `unknown` tells the marker that stands for unknown values."""
         return {
@@ -88,6 +108,8 @@ class Plan:
                     "type": it.type,
                     "name": it.name,
                     "parent": it.parent,
+                    "action": it.action,
+                    "changed": it.changed,
                     "custom": it.custom,
                     "provider": it.provider,
                     "protect": it.protect,
@@ -104,20 +126,34 @@ class Plan:
         }
 
 
+@dataclass
+class _Seen:
+    """What the events said of one resource so far."""
+
+    state: events.StepEventStateMetadata
+    action: Action = "same"
+    changed: dict[str, str] = field(default_factory=dict)
+
+    def note(self, step: events.StepEventMetadata) -> None:
+        """Take in one more step."""
+        self.action = max(self.action, _ACTIONS.get(step.op, "same"), key=_STRENGTH.index)
+        self.changed |= {key: "update" for key in step.diffs or () if key not in self.changed}
+        if step.detailed_diff:
+            self.changed = {path: found.diff_kind.value for path, found in step.detailed_diff.items()}
+
+
 class Recording:
-    """Listens to the engine's events of one preview."""
+    """Listens to the engine's events of one run."""
 
     def __init__(self) -> None:
-        self._states: dict[str, events.StepEventStateMetadata] = {}
+        self._seen: dict[str, _Seen] = {}
         self._outputs: Mapping[str, Any] = {}
         self.messages: list[Message] = []
 
     def listen(self, event: EngineEvent) -> None:
         """Take one event in; the Automation API calls this in the engine's order."""
         if event.resource_pre_event is not None:
-            state = event.resource_pre_event.metadata.new
-            if state is not None:
-                self._states[state.urn] = state
+            self._note(event.resource_pre_event.metadata)
         elif event.res_outputs_event is not None:
             state = event.res_outputs_event.metadata.new
             # The stack reports twice: when it is registered (no outputs yet) and at the end.
@@ -127,24 +163,39 @@ class Recording:
             said = event.diagnostic_event
             self.messages.append(Message(severity=said.severity, text=said.message.strip(), urn=said.urn or None))
 
+    def _note(self, step: events.StepEventMetadata) -> None:
+        state = step.new or step.old
+        if state is None:
+            return
+        seen = self._seen.setdefault(state.urn, _Seen(state))
+        seen.state = step.new or seen.state
+        seen.note(step)
+
     def plan(self, project: str, stack: str, goals: Mapping[str, Any], seconds: float) -> Plan:
-        """The plan so far. `goals`: `resourcePlans` of the engine's plan file, for dependencies."""
+        """The plan so far.
+
+        `goals`: for each URN what holds `dependencies` and `propertyDependencies`, which the events
+        lack: the engine's plan file or its exported state has it.
+        """
         return Plan(
             project=project,
             stack=stack,
-            resources=tuple(_planned(state, goals.get(urn, {}).get("goal", {})) for urn, state in self._states.items()),
+            resources=tuple(_planned(seen, goals.get(urn, {})) for urn, seen in self._seen.items()),
             outputs=_readable(self._outputs),
             messages=tuple(self.messages),
             seconds=seconds,
         )
 
 
-def _planned(state: events.StepEventStateMetadata, goal: Mapping[str, Any]) -> PlannedResource:
+def _planned(seen: _Seen, goal: Mapping[str, Any]) -> PlannedResource:
+    state = seen.state
     return PlannedResource(
         urn=state.urn,
         type=state.type,
         name=state.urn.split("::", 3)[3],
         parent=state.parent or None,
+        action=seen.action,
+        changed=seen.changed,
         custom=bool(state.custom),
         inputs=_readable(state.inputs or {}),
         # A provider reference is `<urn>::<id>`; the id says nothing in a preview.

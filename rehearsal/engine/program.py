@@ -15,7 +15,7 @@ from types import ModuleType
 
 import pulumi
 
-_HERE = Path(__file__).parent
+_HERE = Path(__file__).parents[1]
 
 
 @dataclass(kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rehearsal.stackfile import rehearsable
+from rehearsal.engine.stackfile import rehearsable
 
 # The rest of the user's environment stays outside: AWS_*, KUBECONFIG, PULUMI_*, XDG_* and the
 # like would make the same stack file give another plan on another desk.
@@ -39,45 +40,80 @@ class Scratch:
         """The file backend."""
         return self.root / "state"
 
+    @property
+    def cloud(self) -> Path:
+        """What the offline cloud remembers, when the rehearsal's state lives on."""
+        return self.root / "cloud.sqlite"
+
+    @property
+    def temporary(self) -> Path:
+        """TMPDIR of the run."""
+        return self.root / "tmp"
+
     def environment(self, ambient: Mapping[str, str]) -> dict[str, str]:
         """The whole environment of the run: what is safe of `ambient`, and paths in here."""
         kept = {key: value for key, value in ambient.items() if key in _KEPT or key.startswith(_KEPT_PREFIXES)}
         return {
             **kept,
             "HOME": str(self.home),
-            "TMPDIR": str(self.root / "tmp"),
+            "TMPDIR": str(self.temporary),
             "PULUMI_HOME": str(self.home / ".pulumi"),
-            "PULUMI_BACKEND_URL": self.state.as_uri(),
+            # Without the files that hold only HTTP headers: a kill leaves one empty, and then the state cannot be read.
+            "PULUMI_BACKEND_URL": f"{self.state.as_uri()}?metadata=skip",
             # Guards nothing: the state lives as long as the run.
             "PULUMI_CONFIG_PASSPHRASE": "rehearsal",
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
-            "PULUMI_SKIP_CONFIRMATIONS": "true",
             # An f-string on an output must fail here, not put its repr into a resource.
             "PULUMI_ERROR_OUTPUT_STRING": "1",
             "NO_COLOR": "1",
         }
 
 
-@contextmanager
-def scratch(*, keep: Path | None = None) -> Iterator[Scratch]:
-    """A fresh scratch folder, removed at the end; `keep` is used instead, and stays.
+class StateRefusedError(Exception):
+    """The folder cannot hold this rehearsal's state; the message is one line."""
 
-    Raises FileExistsError when `keep` exists.
+
+@contextmanager
+def scratch(*, state: Path | None = None) -> Iterator[Scratch]:
+    """A fresh scratch folder, removed at the end; or `state`, which stays and is gone on from.
+
+    Raises StateRefusedError when `state` holds something else or another rehearsal is at work in it.
     """
-    if keep is not None:
-        keep = keep.resolve()
-        if keep.exists():
-            raise FileExistsError(f"{keep} exists already: --keep wants a new folder")
-        keep.mkdir(parents=True)
-    place = Scratch(root=keep or Path(tempfile.mkdtemp(prefix="vllm-eks-rehearsal-")))
+    if state is None:
+        with tempfile.TemporaryDirectory(prefix="vllm-eks-rehearsal-", ignore_cleanup_errors=True) as folder:
+            yield _laid_out(Scratch(root=Path(folder)))
+        return
+    place = Scratch(root=state.resolve())
+    with _owned(place.root):
+        for old in (place.work, place.temporary):
+            shutil.rmtree(old, ignore_errors=True)
+        yield _laid_out(place)
+
+
+def _laid_out(place: Scratch) -> Scratch:
+    for folder in (place.work, place.home, place.state, place.temporary):
+        folder.mkdir(exist_ok=True)
+    return place
+
+
+@contextmanager
+def _owned(folder: Path) -> Iterator[None]:
+    mark = folder / "rehearsal.lock"
     try:
-        for folder in (place.work, place.home, place.state, place.root / "tmp"):
-            folder.mkdir()
-        yield place
-    finally:
-        if keep is None:
-            shutil.rmtree(place.root, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        if not mark.exists() and any(folder.iterdir()):
+            raise StateRefusedError(f"{folder} holds something else: --state wants a new folder, or one of a rehearsal")
+        handle = mark.open("w")
+    except OSError as failure:
+        raise StateRefusedError(f"--state {folder}: {failure.strerror}") from failure
+    with handle:
+        try:
+            # The kernel drops the lock when its process dies, so a killed rehearsal blocks nobody.
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StateRefusedError(f"{folder} is in use by another rehearsal") from None
+        yield
 
 
 @contextmanager

@@ -5,14 +5,21 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
-from rehearsal.highlights import highlights
-from rehearsal.plan import STACK_TYPE, UNKNOWN, Plan, PlannedResource
+from rehearsal.plan.highlights import highlights
+from rehearsal.plan.plan import STACK_TYPE, UNKNOWN, Action, Plan, PlannedResource
 
 LATER = "known after up"
 _SEPARATOR = " · "
+_COUNTED: dict[Action, str] = {
+    "create": "new",
+    "update": "updated",
+    "replace": "replaced",
+    "delete": "deleted",
+    "same": "unchanged",
+}
 
 
 @dataclass(frozen=True)
@@ -31,20 +38,67 @@ class _Paint:
         return f"\x1b[33m{text}\x1b[0m" if self.on else text
 
 
-def report(plan: Plan, stream: TextIO) -> None:
-    """Print `plan`; colours only when `stream` is a terminal, which also sets the width."""
+@dataclass(frozen=True, kw_only=True)
+class Deed:
+    """How a command words what it has to report."""
+
+    title: str
+    title_of_changes: str
+    done: str
+    note: str
+
+
+PREVIEWED = Deed(
+    title="what `pulumi up` would create from nothing",
+    title_of_changes="what `pulumi up` would change",
+    done="previewed",
+    note="Nothing was created: the cloud is offline.",
+)
+BROUGHT_UP = Deed(
+    title="what `pulumi up` created",
+    title_of_changes="what `pulumi up` changed",
+    done="brought up",
+    note="The cloud is offline.",
+)
+DESTROYED = Deed(
+    title="",
+    title_of_changes="what `pulumi destroy` removed",
+    done="destroyed",
+    note="The cloud is offline.",
+)
+
+
+def report(plan: Plan, stream: TextIO, deed: Deed = PREVIEWED) -> None:
+    """Print `plan`: all of it when everything is new, else what changes.
+
+    Colours only when `stream` is a terminal, which also sets the width.
+    """
     paint = _Paint(on=stream.isatty())
     width = shutil.get_terminal_size((100, 24)).columns if stream.isatty() else 100
+    fresh = all(it.action == "create" for it in plan.resources)
     lines = [
-        paint.bold(f"{plan.project} / {plan.stack}") + paint.dim("   what `pulumi up` would create from nothing"),
+        paint.bold(f"{plan.project} / {plan.stack}")
+        + paint.dim(f"   {deed.title if fresh else deed.title_of_changes}"),
         "",
-        *_components(plan, paint),
+        *_components(plan if fresh else _changes(plan), paint),
         *_messages(plan, paint),
-        *_counts(plan, paint, width),
+        *(_counts(plan, paint, width) if fresh else ()),
         *_outputs(plan, paint),
-        _summary(plan),
+        _summary(plan, deed) if fresh else _summary_of_changes(plan, deed),
     ]
     stream.write("\n".join(lines) + "\n")
+
+
+def _changes(plan: Plan) -> Plan:
+    """The plan without what stays as it is, but with the components around what does not."""
+    by_urn = {it.urn: it for it in plan.resources}
+    shown: set[str] = set()
+    for change in plan.changes():
+        above: PlannedResource | None = change
+        while above is not None:
+            shown.add(above.urn)
+            above = by_urn.get(above.parent or "")
+    return replace(plan, resources=tuple(it for it in plan.resources if it.urn in shown or it.type == STACK_TYPE))
 
 
 def short_type(token: str) -> str:
@@ -148,6 +202,11 @@ def _component(
 
 
 def _marks(resource: PlannedResource) -> Iterator[str]:
+    if resource.action != "create":
+        changed = ", ".join(
+            f"{path} ({kind})" if kind.endswith("-replace") else path for path, kind in sorted(resource.changed.items())
+        )
+        yield f"{resource.action}: {changed}" if changed else resource.action
     if resource.protect:
         yield "protected"
     if resource.retain_on_delete:
@@ -215,10 +274,13 @@ def _plain(value: Any) -> str:
     return LATER if UNKNOWN in text else text
 
 
-def _summary(plan: Plan) -> str:
+def _summary(plan: Plan, deed: Deed) -> str:
     resources = sum(it.custom and not _is_default_provider(it) for it in plan.resources)
     components = sum(not it.custom and it.type != STACK_TYPE for it in plan.resources)
-    return (
-        f"{resources} resources in {components} components, previewed in {plan.seconds:.1f} s. "
-        "Nothing was created: the cloud is offline."
-    )
+    return f"{resources} resources in {components} components, {deed.done} in {plan.seconds:.1f} s. {deed.note}"
+
+
+def _summary_of_changes(plan: Plan, deed: Deed) -> str:
+    counts = Counter(it.action for it in plan.resources if it.custom and not _is_default_provider(it))
+    words = ", ".join(f"{counts[action]} {word}" for action, word in _COUNTED.items() if counts[action])
+    return f"{words or 'nothing'}; {deed.done} in {plan.seconds:.1f} s. {deed.note}"

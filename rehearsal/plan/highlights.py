@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from infra.naming import TECHNIQUES_ANNOTATION
-from rehearsal.plan import UNKNOWN, PlannedResource
+from rehearsal.plan.plan import UNKNOWN, PlannedResource
 
 Inputs = Mapping[str, Any]
 

@@ -1,4 +1,4 @@
-"""The Pulumi engine on a scratch copy of a stack, with the offline providers attached."""
+"""The Pulumi CLI as the Automation API runs it here."""
 
 from __future__ import annotations
 
@@ -6,25 +6,17 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import IO, cast
 
 from pulumi import automation
 from pulumi.automation.errors import create_command_error
 from semver import VersionInfo
 
-from rehearsal.program import Program
-from rehearsal.providers import aws, eks, kubernetes
-from rehearsal.providers.serve import debug_providers, serving
-from rehearsal.providers.store import InProcessStore, Store
-from rehearsal.scratch import Scratch, copy_stack, only_environment, scratch
 from rehearsal.toolchain.pulumi_cli import Executable
 
 # An interrupted CLI gets this long to end by itself before it is killed, in seconds.
-_PATIENCE = 3.0
+_PATIENCE = 10.0
 
 
 class Cli(automation.PulumiCommand):
@@ -109,45 +101,3 @@ def _stop(process: subprocess.Popen[str]) -> None:
             continue
         except ProcessLookupError:
             return
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rehearsal:
-    """A stack that is ready to be previewed (and later brought up) on the real engine."""
-
-    stack: automation.Stack
-    program: Program
-    place: Scratch
-
-
-@contextmanager
-def prepared(
-    stack: str,
-    *,
-    project: Path,
-    cli: Executable,
-    secrets: Sequence[tuple[str, str]] = (),
-    store: Store | None = None,
-    keep: Path | None = None,
-) -> Iterator[Rehearsal]:
-    """Set up scratch folder, providers, environment and stack; take all down at the end.
-
-    One at a time per process, because the program runs in this process and reads its environment.
-    Raises UnreadableStackError, and CommandError when the CLI refuses the stack file.
-    """
-    packages = {package.name: package for package in (aws.package(), eks.package(), kubernetes.package())}
-    program = Program(project=project)
-    with scratch(keep=keep) as place, serving(packages, store or InProcessStore()) as ports:
-        copy_stack(stack, project, place, [path for path, _ in secrets])
-        environment = place.environment(os.environ)
-        attached = {**environment, "PULUMI_DEBUG_PROVIDERS": debug_providers(ports)}
-        with only_environment(environment), program.imported_here():
-            workspace = automation.LocalWorkspace(
-                work_dir=str(place.work),
-                program=program.run,
-                pulumi_command=Cli(cli, attached),
-            )
-            handle = automation.Stack.create(stack, workspace)
-            for path, value in secrets:
-                handle.set_config(path, automation.ConfigValue(value, secret=True), path=True)
-            yield Rehearsal(stack=handle, program=program, place=place)

@@ -1,0 +1,1 @@
+"""The Pulumi engine on a scratch copy of a stack, with the offline providers attached."""

@@ -1,0 +1,1 @@
+"""What the engine plans or did: as data, and on the terminal."""

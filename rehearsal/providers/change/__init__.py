@@ -1,0 +1,1 @@
+"""What becomes of a resource: told apart, updated or replaced, made, refused. Plain values, no gRPC."""
