@@ -1,5 +1,6 @@
 # make preview   everything from a bare machine to the plan of the dev stack
 # make test      the same preparation, then all checks and tests
+# make admit     the dev stack's objects before a real Kubernetes API server
 PYTHON ?= python3
 STACK ?= dev
 
@@ -10,13 +11,16 @@ RUN := $(VENV)/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help preview test lint unit bench lock clean python dependencies dev-dependencies
+.PHONY: help preview admit test lint unit mutants mutants-if-changed bench lock clean python dependencies dev-dependencies
 
 help:  ## what there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
 preview: dependencies  ## the plan of a stack (STACK=dev) on the real engine, with no cloud account
 	@$(RUN) -m rehearsal preview --stack $(STACK)
+
+admit: dependencies  ## bring a stack up offline and show its objects to a real Kubernetes API server
+	@$(RUN) -m rehearsal admit --stack $(STACK)
 
 test: lint unit  ## every check and test
 
@@ -28,6 +32,12 @@ lint: dev-dependencies  ## format, lint rules, types
 
 unit: dev-dependencies  ## the tests
 	@$(RUN) -m pytest
+
+mutants: dev-dependencies  ## break the program in one line, fifty times: every break must fail a test
+	@$(RUN) -m tests.mutants
+
+mutants-if-changed: dev-dependencies
+	@$(RUN) -m tests.mutants --if-changed
 
 bench: dev-dependencies  ## figures, not verdicts
 	@set -e; for bench in benchmarks/*.py; do PYTHONPATH=. $(RUN) $$bench; done

@@ -14,12 +14,13 @@ import grpc
 import pytest
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
-from rehearsal.plan import Plan
+from rehearsal.plan.plan import Plan
 from rehearsal.preview import preview
 from rehearsal.providers import aws, eks, kubernetes
 from rehearsal.providers.serve import serving
 from rehearsal.providers.store import InProcessStore
 from rehearsal.providers.values import from_struct, to_struct
+from rehearsal.toolchain import etcd, kube_apiserver, pulumi_cli
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).with_name("program")
@@ -28,6 +29,15 @@ PROGRAM = Path(__file__).with_name("program")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Fast tests first: what needs the engine comes last, whatever its folder is called."""
     items.sort(key=lambda item: "tests/rehearsal/" in item.nodeid or "test_engine" in item.nodeid)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def programs(request: pytest.FixtureRequest) -> None:
+    """Build what is missing before the first test that may need it, minutes on a bare machine, where everybody sees it."""
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        for program in (pulumi_cli, etcd, kube_apiserver):
+            program.find()
 
 
 class Provider:

@@ -142,13 +142,22 @@ def test_two_rehearsals_at_once_do_not_disturb_each_other(project, temporary):
     assert list(temporary.iterdir()) == []
 
 
-def test_keep_leaves_state_and_stack_file_in_the_folder_that_was_named(run, project, tmp_path):
-    place = project("import pulumi\n")
-    kept = tmp_path / "kept"
+def test_a_rehearsal_goes_on_from_the_folder_that_was_named(run, project, tmp_path):
+    place = project("import pulumi\npulumi.export('done', 1)\n")
     # a relative path is as good
-    done = run("preview", "--stack", "dev", "--project", str(place), "--keep", os.path.relpath(kept, ROOT))
-    assert done.returncode == 0
-    assert done.stdout.endswith(f"kept: {os.path.relpath(kept, ROOT)}\n")
-    assert (kept / "work" / "Pulumi.dev.yaml").is_file()
-    again = run("preview", "--stack", "dev", "--project", str(place), "--keep", str(kept))
-    assert (again.returncode, again.stderr) == (2, f"{kept} exists already: --keep wants a new folder\n")
+    state = os.path.relpath(tmp_path / "state", ROOT)
+    asked = ("--stack", "dev", "--project", str(place), "--state", state)
+    done = run("up", *asked)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "state" / "work" / "Pulumi.dev.yaml").is_file()
+    again = run("preview", *asked)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert "what `pulumi up` would change" in again.stdout
+    assert "\nnothing; previewed in" in again.stdout
+
+
+def test_a_rehearsal_s_folder_must_be_a_folder(run, project, tmp_path):
+    place = project("import pulumi\n")
+    (tmp_path / "file").write_text("")
+    done = run("up", "--stack", "dev", "--project", str(place), "--state", str(tmp_path / "file"))
+    assert (done.returncode, done.stderr) == (2, f"--state {tmp_path / 'file'}: File exists\n")

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from rehearsal.plan import HIDDEN, UNKNOWN
-from rehearsal.preview import PreviewFailedError, preview
-from rehearsal.program import Program
-from rehearsal.stackfile import UnreadableStackError, rehearsable
+from rehearsal.engine.program import Program
+from rehearsal.engine.run import RunFailedError
+from rehearsal.engine.stackfile import UnreadableStackError, rehearsable
+from rehearsal.plan.plan import HIDDEN, UNKNOWN
+from rehearsal.preview import preview
 from tests.rehearsal.conftest import PROGRAM
 
 ONE_BUCKET = """
@@ -19,7 +20,7 @@ aws.s3.Bucket("b", opts=pulumi.ResourceOptions(provider=aws.Provider("p", region
 
 
 def failure_of(place):
-    with pytest.raises(PreviewFailedError) as caught:
+    with pytest.raises(RunFailedError) as caught:
         preview("dev", project=place)
     return str(caught.value)
 
@@ -110,6 +111,7 @@ def test_an_output_in_a_string_is_an_error(project):
 def test_an_unknown_resource_type_is_one_line(project):
     place = project(ONE_BUCKET.replace('s3.Bucket("b"', 'sqs.Queue("q"'))
     assert failure_of(place) == (
+        "urn:pulumi:dev::own::aws:sqs/queue:Queue::q: "
         "the offline aws provider does not know the resource type `aws:sqs/queue:Queue`: "
         "add it to KINDS in rehearsal/providers/aws/sqs.py"
     )
@@ -126,7 +128,7 @@ def test_an_unknown_kind_is_refused_even_when_the_engine_asks_no_provider(projec
     assert failure_of(place) == (
         "urn:pulumi:dev::own::kubernetes:coordination.k8s.io/v1:Lease::h: the offline kubernetes provider "
         "does not know the kind `kubernetes:coordination.k8s.io/v1:Lease`: "
-        "add it to _OBJECTS in rehearsal/providers/kubernetes.py"
+        "add it to OBJECTS in rehearsal/providers/kubernetes/objects.py"
     )
 
 

@@ -6,9 +6,9 @@ import io
 
 import pytest
 
-from rehearsal.highlights import AWS_DECIDES, highlights
-from rehearsal.plan import HIDDEN, UNKNOWN, Message, Plan, PlannedResource
-from rehearsal.report import report, short_type
+from rehearsal.plan.highlights import AWS_DECIDES, highlights
+from rehearsal.plan.plan import HIDDEN, UNKNOWN, Message, Plan, PlannedResource
+from rehearsal.plan.report import report, short_type
 
 
 class Terminal(io.StringIO):

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from rehearsal.plan import UNKNOWN, Plan, PlannedResource
+from rehearsal.plan.plan import UNKNOWN, Plan, PlannedResource
 from rehearsal.preview import preview
 from tests.harness import ROOT, stack_recording, stack_settings
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from rehearsal.plan import UNKNOWN
+from rehearsal.plan.plan import UNKNOWN
 from rehearsal.providers.eks.arguments import refuse_unmodelled
 
 GOOD = {

@@ -60,19 +60,26 @@ def test_a_cluster_scoped_object_has_its_name_as_id(api):
     assert api.make(NAMESPACE, "n", metadata={"name": "serving"})[0] == "serving"
 
 
+def test_karpenters_pools_and_node_classes_belong_to_no_namespace(api):
+    for token in ("kubernetes:karpenter.sh/v1:NodePool", "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"):
+        identifier, outputs = api.make(token, "gpu", metadata={"name": "gpu"}, spec={})
+        assert identifier == "gpu"
+        assert "namespace" not in outputs["metadata"]
+
+
 def test_an_unknown_kind_is_refused_with_the_table_to_extend(api, refused):
-    assert refused(lambda: api.check("kubernetes:karpenter.sh/v1:NodePool", "n", {})) == (
-        "the offline kubernetes provider does not know the kind `kubernetes:karpenter.sh/v1:NodePool`: "
-        "add it to _OBJECTS in rehearsal/providers/kubernetes.py"
+    assert refused(lambda: api.check("kubernetes:coordination.k8s.io/v1:Lease", "n", {})) == (
+        "the offline kubernetes provider does not know the kind `kubernetes:coordination.k8s.io/v1:Lease`: "
+        "add it to OBJECTS in rehearsal/providers/kubernetes/objects.py"
     )
 
 
 def test_every_known_kind_exists_in_the_sdk():
     import importlib
 
-    from rehearsal.providers.kubernetes import _OBJECTS
+    from rehearsal.providers.kubernetes.objects import OBJECTS
 
-    for token in _OBJECTS:
+    for token in (token for token, it in OBJECTS.items() if not it.custom):
         _, group, kind = token.split(":")
         name, _, version = group.partition("/")
         module = name.split(".")[0]

@@ -1,0 +1,108 @@
+"""An application team's project on the real engine, against the state of a platform stack in the same backend."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rehearsal.life import destroy, up
+from rehearsal.preview import preview
+from tests.harness import ROOT
+
+APP = ROOT / "examples" / "app-team"
+URL = "http://gemma.inference.svc.cluster.local:8000/v1"
+KINDS = {
+    "kubernetes:core/v1:Namespace",
+    "kubernetes:networking.k8s.io/v1:NetworkPolicy",
+    "kubernetes:apps/v1:Deployment",
+}
+
+
+def test_an_application_comes_up_on_what_the_platform_has_exported_and_goes_without_it(
+    state: Path, cloud: Callable[[Path], dict[tuple[str, str], dict[str, Any]]]
+) -> None:
+    platform = cloud(state)
+    planned, made = preview("dev", project=APP, state=state), up("dev", project=APP, state=state)
+    for plan in (planned, made):
+        assert plan.outputs == {"url": URL, "model": "gemma-4-31b"}
+        assert {r.type for r in plan.changes() if r.type.startswith("kubernetes:")} == KINDS
+        (container,) = plan.one("kubernetes:apps/v1:Deployment").inputs["spec"]["template"]["spec"]["containers"]
+        assert {item["name"]: item["value"] for item in container["env"]} == {
+            "OPENAI_BASE_URL": URL,
+            "MODEL": "gemma-4-31b",
+        }
+    # nothing waits for `up`: all of the platform is known when it is there
+    kubeconfig = json.loads(planned.one("pulumi:providers:kubernetes").inputs["kubeconfig"])
+    assert kubeconfig["clusters"]
+    assert preview("dev", project=APP, state=state).changes() == ()
+    assert {kind for kind, _ in cloud(state).keys() - platform.keys()} == KINDS
+    destroy("dev", project=APP, state=state)
+    assert cloud(state).keys() == platform.keys()
+
+
+ECHO = "an unhandled error occurred: "
+"""Before what the engine says once more, as the language host's answer."""
+
+NOISE = ("invalid state", "Resource monitor has terminated, shutting down")
+"""Of what else waited for the value that has failed: said at times, and about nothing that a user could change."""
+
+
+@pytest.fixture
+def refusal(
+    tmp_path: Path, project: Callable[..., Path], run: Callable[..., subprocess.CompletedProcess[str]]
+) -> Callable[..., str]:
+    """`refusal({"region": 7})`: how the example's preview ends on a platform that exports just that.
+
+    Each line once, whoever has repeated it. In a process of its own: the SDK leaves coroutines behind where it fails.
+    """
+    app, state = tmp_path / "app", tmp_path / "state"
+
+    def end(exported: dict[str, Any], **config: str) -> str:
+        program = f"import pulumi\nfor name, value in {exported!r}.items():\n    pulumi.export(name, value)\n"
+        up("dev", project=project(program), state=state)
+        shutil.copytree(APP, app)
+        content = yaml.safe_load((app / "Pulumi.dev.yaml").read_text())
+        given = {"platform": "organization/own/dev", **config}
+        content["config"] |= {f"app-team:{key}": value for key, value in given.items()}
+        (app / "Pulumi.dev.yaml").write_text(yaml.safe_dump(content))
+        done = run("preview", "--stack", "dev", "--project", str(app), "--state", str(state))
+        assert (done.returncode, done.stdout) == (1, "")
+        lines = [line.removeprefix(ECHO) for line in done.stderr.splitlines() if line not in NOISE]
+        return "\n".join(dict.fromkeys(lines))
+
+    return end
+
+
+GOOD = {
+    "region": "us-west-2",
+    "clusterName": "c",
+    "kubeconfig": "{}",
+    "namespace": "inference",
+    "modelBucket": "b",
+    "gpuPools": {},
+    "servers": {"gemma": {"url": "http://g/v1", "model": "g"}},
+}
+
+
+def test_outputs_that_are_missing_or_of_another_type_are_named_in_one_line(refusal: Callable[..., str]) -> None:
+    exported = {**GOOD, "namespace": 7, "servers": {"gemma": {"url": "http://g/v1"}}}
+    del exported["modelBucket"]
+    assert refusal(exported) == (
+        "organization/own/dev has other outputs than this program reads: namespace: Input should be a valid string;"
+        " modelBucket is missing; servers.gemma.model is missing"
+    )
+
+
+def test_a_server_that_the_platform_does_not_have_is_one_line(refusal: Callable[..., str]) -> None:
+    assert refusal(GOOD, server="qwen") == 'app-team:server: "qwen"; the platform serves gemma'
+
+
+def test_a_platform_that_does_not_exist_is_one_line(refusal: Callable[..., str]) -> None:
+    line = refusal(GOOD, platform="organization/vllm-eks/nowhere")
+    assert line.endswith('unknown stack "organization/vllm-eks/nowhere"')
+    assert "\n" not in line
