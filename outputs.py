@@ -32,6 +32,10 @@ class GpuPool(Published):
     product: str
     node_selector: Mapping[str, str]
     toleration: Mapping[str, str]
+    capacity: str
+    """`spot-first`: a pod may be given two minutes to end; or `on-demand`."""
+    max_gpus: int
+    """What may run at once, of everybody."""
 
 
 class Platform(Published):
@@ -68,16 +72,19 @@ def read(stack: pulumi.StackReference) -> pulumi.Output[Platform]:
     """Return the typed outputs of a platform stack.
 
     Raises:
-        pulumi.RunError: (when resolved) an output is missing or has another type; the message names it.
+        pulumi.RunError: (when resolved) outputs are missing or have another type: one line that names each.
     """
     names = [to_camel(name) for name in Platform.model_fields]
-    return pulumi.Output.all(**{name: stack.get_output(name) for name in names}).apply(_platform)
+    values = pulumi.Output.all(**{name: stack.get_output(name) for name in names})
+    return pulumi.Output.all(stack.name, values).apply(lambda known: _platform(*known))
 
 
-def _platform(values: dict[str, object]) -> Platform:
+def _platform(stack: str, values: dict[str, object]) -> Platform:
     present = {name: value for name, value in values.items() if value is not None}
     try:
         return Platform.model_validate(present)
     except ValidationError as error:
-        lines = [f"  {'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors()]
-        raise pulumi.RunError("\n".join(["the platform stack's outputs do not fit:", *lines])) from None
+        problems = [(".".join(map(str, detail["loc"])), detail) for detail in error.errors()]
+        # one line: of what is raised inside an output, not every front end of the engine shows more
+        said = [f"{path} is missing" if it["type"] == "missing" else f"{path}: {it['msg']}" for path, it in problems]
+        raise pulumi.RunError(f"{stack} has other outputs than this program reads: {'; '.join(said)}") from None

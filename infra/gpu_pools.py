@@ -110,7 +110,13 @@ def requirements(pool: GpuPool) -> list[dict[str, Any]]:
 
 def published(name: str, pool: GpuPool) -> dict[str, Any]:
     """Return what an application team needs to run a GPU pod on the pool (`outputs.GpuPool`)."""
-    return {"product": pool.product, "nodeSelector": node_selector(name, pool), "toleration": toleration()}
+    return {
+        "product": pool.product,
+        "nodeSelector": node_selector(name, pool),
+        "toleration": toleration(),
+        "capacity": pool.capacity,
+        "maxGpus": pool.max_gpus,
+    }
 
 
 def _in(key: str, values: set[str]) -> dict[str, Any]:

@@ -210,8 +210,9 @@ class Network(pulumi.ComponentResource):
             subnet_id=subnet.id,
             allocation_id=address.id,
             tags={"Name": title},
-            # data shows no edge from the gateway to the route that makes its subnet public
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[after]),
+            # Data shows no edge from the gateway to the route that makes its subnet public. A new gateway cannot have
+            # the address while the old one holds it (Resource.AlreadyAssociated).
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[after], delete_before_replace=True),
         )
 
     def _interface_endpoints(

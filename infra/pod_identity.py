@@ -53,7 +53,8 @@ class PodIdentity(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self, depends_on=[rights]),
         )
 
-        self.namespace = association.namespace
-        self.service_account = association.service_account
+        # the association's, not the arguments: credentials are injected at admission, so a pod that takes its namespace
+        # from here comes after it
+        self.namespace, self.service_account = association.namespace, association.service_account
         self.role_arn = role.arn
         self.register_outputs({"namespace": self.namespace, "serviceAccount": self.service_account})

@@ -107,8 +107,8 @@ class VllmServer(pulumi.ComponentResource):
             },
             opts=pulumi.ResourceOptions(
                 parent=self,
-                # credentials are injected at admission: the whole identity first, and the driver that mounts
-                depends_on=[args.identity, args.mountpoint],
+                # the driver that mounts; the identity comes first by its namespace, which is the association's
+                depends_on=[args.mountpoint],
                 custom_timeouts=pulumi.CustomTimeouts(create=f"{PULUMI_TIMEOUT}s", update=f"{PULUMI_TIMEOUT}s"),
             ),
         )

@@ -202,7 +202,8 @@ class Cluster(pulumi.ComponentResource):
             description="Kubernetes secrets of the cluster",
             enable_key_rotation=True,
             deletion_window_in_days=30,
-            opts=pulumi.ResourceOptions(parent=self),
+            # EKS never lets go of its first key: with another `secretsKey` this one would be deleted under the cluster
+            opts=pulumi.ResourceOptions(parent=self, protect=settings.deletion_protection),
         )
         return key.arn
 

@@ -19,7 +19,12 @@ from rehearsal.providers.journal import Journal
 from rehearsal.toolchain import pulumi_cli
 
 _SDK_PREFIX = "python inline source runtime error: "
-_CONCLUSIONS = frozenset({"preview failed", "update failed"})
+# What engine and SDK put around a reason that they pass on.
+_FRAMES = (_SDK_PREFIX, "an unhandled error occurred: ", "Exception calling application: ")
+# What they conclude from it, or what something says that waited for a value which has failed: no reasons.
+_CONCLUSIONS = frozenset(
+    {"preview failed", "update failed", "Resource monitor has terminated, shutting down", "invalid state"}
+)
 
 Result = TypeVar("Result")
 
@@ -90,10 +95,11 @@ def _reason(program: Program, messages: Sequence[Message]) -> str:
 
 def _line(error: Message) -> Iterator[str]:
     """The first paragraph of an error on one line, with the URN that it is about."""
-    text = error.text.removeprefix(_SDK_PREFIX).removeprefix("Exception calling application: ")
+    text = error.text
+    for frame in _FRAMES:
+        text = text.removeprefix(frame)
     line = " ".join(itertools.takewhile(str.strip, text.splitlines()))
     if line in _CONCLUSIONS:
-        # What the engine itself concludes adds nothing to the reasons.
         return
     if error.urn is None or error.urn in line or _is_stack(error.urn):
         yield line

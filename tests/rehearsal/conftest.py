@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def programs(request: pytest.FixtureRequest) -> None:
-    """Build what is missing before the first test that may need it, minutes on a bare machine, where everybody sees it."""
+    """Build what is missing in front of the first test that may need it, where everybody sees it: minutes when bare."""
     capture = request.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
         for program in (pulumi_cli, etcd, kube_apiserver):

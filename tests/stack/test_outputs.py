@@ -5,34 +5,20 @@ from typing import Any
 
 import pulumi
 import pytest
-from pulumi.runtime.mocks import MockCallArgs, MockResourceArgs, Mocks
 
 import outputs
-from tests.harness import Recording, stack_settings
+from tests.harness import Recording, record, stack_settings
 
-
-class Stacks(Mocks):
-    """A stack reference that answers with given outputs."""
-
-    def __init__(self, exported: dict[str, Any]) -> None:
-        self.exported = exported
-
-    def new_resource(self, args: MockResourceArgs) -> tuple[str, dict[str, Any]]:
-        return args.name, {"name": args.name, "outputs": self.exported, "secretOutputNames": []}
-
-    def call(self, args: MockCallArgs) -> tuple[dict[str, Any], None]:
-        raise AssertionError(f"unmocked invoke: {args.token}")
+REFERENCE = "organization/vllm-eks/dev"
 
 
 def read(exported: dict[str, Any]) -> outputs.Platform:
     seen: list[outputs.Platform] = []
-    pulumi.runtime.set_mocks(Stacks(exported), "app", "test", preview=False)
-
-    @pulumi.runtime.test
-    def program() -> pulumi.Output[None]:
-        return outputs.read(pulumi.StackReference("organization/vllm-eks/dev")).apply(seen.append)
-
-    program()
+    record(
+        lambda: outputs.read(pulumi.StackReference(REFERENCE)).apply(seen.append),
+        project="app",
+        stacks={REFERENCE: exported},
+    )
     (platform,) = seen
     return platform
 
@@ -58,20 +44,25 @@ def test_an_output_that_a_newer_platform_adds_is_ignored(dev: Recording) -> None
 
 
 @pytest.mark.parametrize(
-    ("change", "line"),
+    ("change", "said"),
     [
-        ({"namespace": None}, "  namespace: Field required"),
-        ({"servers": {"gemma": {"url": "u"}}}, "  servers.gemma.model: Field required"),
-        ({"region": 7}, "  region: Input should be a valid string"),
+        ({"namespace": None}, "namespace is missing"),
+        ({"servers": {"gemma": {"url": "u"}}}, "servers.gemma.model is missing"),
+        ({"region": 7}, "region: Input should be a valid string"),
+        ({"gpuPools": []}, "gpuPools: Input should be a valid dictionary"),
+        (
+            {"region": 7, "namespace": None, "servers": {"gemma": {"url": "u"}}},
+            "region: Input should be a valid string; namespace is missing; servers.gemma.model is missing",
+        ),
     ],
 )
-def test_an_output_that_is_missing_or_of_another_type_is_named(
-    dev: Recording, change: dict[str, Any], line: str
+def test_an_output_that_is_missing_or_of_another_type_is_named_in_one_line(
+    dev: Recording, change: dict[str, Any], said: str
 ) -> None:
     exported = {key: value for key, value in {**dev.outputs, **change}.items() if value is not None}
     with pytest.raises(pulumi.RunError) as refused:
         read(exported)
-    assert str(refused.value) == f"the platform stack's outputs do not fit:\n{line}"
+    assert str(refused.value) == f"organization/vllm-eks/dev has other outputs than this program reads: {said}"
 
 
 def test_the_program_cannot_export_something_undeclared() -> None:

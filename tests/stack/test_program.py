@@ -5,10 +5,10 @@ import re
 from typing import Any
 
 import pulumi
-import pulumi_aws
 import pytest
 
-from tests.harness import STACKS, Recording, record, record_program, stack_settings, texts
+from tests.harness import STACKS, Recording, record_program, stack_file, stack_settings
+from tests.recording import texts
 
 TEXT_OF_AN_OUTPUT = re.compile(r"Output object at|Calling __str__ on an Output|<pulumi\.")
 ABSENT_VALUE = re.compile(r"\b(None|null|undefined)\b")
@@ -44,12 +44,6 @@ def test_PUL_01_values_of_resources_arrive_in_pods(recording: Recording) -> None
     assert models["persistentVolumeClaim"]["claimName"] == "gemma-models-1a2b3c4d"
 
 
-def test_TST_01_an_invoke_that_nobody_mocked_fails() -> None:
-    """An answer of {} would let a program run on with ARNs that say undefined."""
-    with pytest.raises(Exception, match="unmocked invoke: aws:index/getPartition:getPartition"):
-        record(pulumi_aws.get_partition)
-
-
 def test_PUL_02_secrets_of_the_stack_reach_no_resource() -> None:
     """The parts that exist need no secret: one that is configured must not appear anywhere."""
     recorded = record_program(stack_settings("dev"), secrets={"vllm-eks:hfToken": "hf_EXAMPLE"})
@@ -58,10 +52,17 @@ def test_PUL_02_secrets_of_the_stack_reach_no_resource() -> None:
 
 
 def test_PUL_06_every_resource_has_the_explicit_provider_of_its_kind(recording: Recording) -> None:
+    seen = set()
     for registration in recording.registered:
-        kind = registration.kind.partition(":")[0]
-        if kind in ("aws", "kubernetes"):
-            assert f"pulumi:providers:{kind}::{kind}::" in registration.provider, registration.urn
+        package = registration.kind.partition(":")[0]
+        if name := {"aws": "aws", "eks": "aws", "kubernetes": "kubernetes"}.get(package):
+            assert f"::pulumi:providers:{name}::{name}::" in registration.provider, registration.urn
+            seen.add(package)
+    assert seen == {"aws", "eks", "kubernetes"}
+
+
+def test_PUL_06_a_forgotten_provider_fails_instead_of_taking_the_shells_account(stack: str) -> None:
+    assert stack_file(stack)["pulumi:disable-default-providers"] == ["aws", "kubernetes"]
 
 
 def test_PUL_06_the_aws_provider_refuses_other_accounts_and_tags_everything(recording: Recording, stack: str) -> None:
@@ -74,14 +75,68 @@ def test_PUL_06_the_aws_provider_refuses_other_accounts_and_tags_everything(reco
 def test_PUL_06_no_absent_value_is_part_of_a_name(recording: Recording) -> None:
     for registration, text in recording.strings():
         assert not ABSENT_VALUE.search(text), f"{registration.urn}: {text}"
+    assert [text for text in texts(recording.outputs) if ABSENT_VALUE.search(text)] == []
 
 
 @pytest.mark.parametrize("region", ["eu-west-1", "us-gov-west-1", "cn-north-1"])
-def test_PUL_06_every_regional_text_says_the_region_of_the_stack(region: str, monkeypatch: Any) -> None:
+def test_PUL_06_every_regional_text_says_the_region_of_the_stack(region: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_REGION", "us-east-1")
-    for _, text in moved(region).strings():
-        assert "us-east-1" not in text
-        assert "us-west-2" not in text
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    recorded = moved(region)
+    assert recorded.one("pulumi:providers:aws").inputs["region"] == region
+    said = [text for _, text in recorded.strings() if region in text]
+    assert len(said) > 10
+    every = [*(text for _, text in recorded.strings()), *texts(recorded.outputs)]
+    assert [text for text in every if "us-east-1" in text or "us-west-2" in text] == []
+
+
+PROVIDER = "pulumi:providers:kubernetes"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tags": {"environment": "other"}},
+        {"servers": {}},
+        *(
+            {"cluster": {**stack_settings("dev")["cluster"], **change}}
+            for change in (
+                {"logs": ["audit"]},
+                {"deletionProtection": True},
+                {"addons": dict.fromkeys(stack_settings("dev")["cluster"]["addons"], "v1.0.0-eksbuild.1")},
+                {"access": {}},
+                {"version": "1.35"},
+            )
+        ),
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_PUL_07_no_change_of_the_cluster_touches_the_kubernetes_provider(
+    dev: Recording, change: dict[str, Any]
+) -> None:
+    """Another kubeconfig or identity replaces the provider, and everything in the cluster with it (pulumi-eks#207)."""
+    assert record_program(stack_settings("dev") | change).one(PROVIDER).inputs == dev.one(PROVIDER).inputs
+
+
+def test_PUL_07_another_machine_renders_the_same_provider(dev: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_PROFILE", "AWS_ROLE_ARN", "KUBECONFIG", "HOME", "USER"):
+        monkeypatch.setenv(name, "/somebody/else")
+    again = record_program(stack_settings("dev"))
+    assert again.one(PROVIDER).inputs == dev.one(PROVIDER).inputs
+    # these would write the caller's profile or role into the kubeconfig
+    options = {"providerCredentialOpts", "creationRoleProvider", "proxy"}
+    assert options & again.one("eks:index:Cluster").inputs.keys() == set()
+
+
+def test_PUL_07_the_kubeconfig_is_the_clusters_own_text_byte_for_byte(dev: Recording) -> None:
+    inputs = dev.one(PROVIDER).inputs
+    assert inputs["kubeconfig"] == dev.outputs["kubeconfig"]
+    assert inputs["kubeconfig"] == '{"clusters": [{"cluster": {"server": "https://inference-dev.eks.example"}}]}'
+
+
+def test_PUL_07_the_providers_identity_is_the_clusters_endpoint(dev: Recording) -> None:
+    """Not its name or ARN: a cluster that was made anew has both again, and none of the objects."""
+    assert dev.one(PROVIDER).inputs["clusterIdentifier"] == "https://inference-dev.eks.example"
 
 
 def moved(region: str) -> Recording:
@@ -187,6 +242,6 @@ def test_a_stack_without_servers_is_a_whole_platform() -> None:
     raw = stack_settings("dev")
     raw["servers"] = {}
     recorded = record_program(raw)
-    assert recorded.all("kubernetes:apps/v1:Deployment") == []
+    assert recorded.maybe("kubernetes:apps/v1:Deployment") == []
     assert len(recorded.all("aws:eks/nodeGroup:NodeGroup")) == 1
     assert recorded.outputs["servers"] == {}

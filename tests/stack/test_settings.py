@@ -10,6 +10,8 @@ import yaml
 
 import settings
 from tests.harness import REGION, STACKS, record_program, stack_settings
+from tests.stack.toggles import change
+from tests.stack.toggles.fields import keys
 
 
 def refusal(raw: object, region: str = REGION) -> str:
@@ -21,14 +23,7 @@ def refusal(raw: object, region: str = REGION) -> str:
 def changed(path: str, value: Any, raw: dict[str, Any] | None = None) -> dict[str, Any]:
     """The dev stack's settings with the key at a dotted path set (or, with `...`, removed)."""
     raw = raw or stack_settings("dev")
-    *above, last = path.split(".")
-    node = raw
-    for step in above:
-        node = node[step]
-    if value is ...:
-        del node[last]
-    else:
-        node[last] = value
+    change(raw, path, value)
     return raw
 
 
@@ -147,6 +142,44 @@ def test_PUL_06_a_stack_without_a_region_is_refused(region: str) -> None:
     raw["network"]["zones"] = ["us-west-2a", "us-west-2b"]
     line = f"aws:region: {json.dumps(region)}; expected a region, for example us-west-2"
     assert refusal(raw, region) == f"the stack file has 1 mistake:\n  {line}"
+
+
+@pytest.mark.parametrize("region", ["us-east-1", None])
+def test_PUL_06_a_region_of_the_shell_is_not_the_stacks(region: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same stack file would go elsewhere on another desk; and no region would become `None` in host names."""
+    if region:
+        monkeypatch.setenv("AWS_REGION", region)
+    assert loaded({"vllm-eks:settings": json.dumps(stack_settings("dev"))}, []) == (
+        'the stack file has 1 mistake:\n  aws:region: ""; expected a region, for example us-west-2'
+    )
+
+
+TWICE = {
+    "network.zones": "us-west-2a",
+    "network.interfaceEndpoints": "sts",
+    "cluster.zones": "us-west-2a",
+    "cluster.publicAccess": "203.0.113.0/24",
+    "cluster.logs": "audit",
+    "cluster.access.platform-team.namespaces": "chat",
+    "cluster.systemNodes.instanceTypes": "m7i.large",
+    "gpuPools.rtx-pro-6000.instanceTypes": "g7e.2xlarge",
+    "servers.gemma.techniques": "streaming-loader",
+}
+
+
+@pytest.mark.parametrize("path", TWICE)
+def test_PUL_04_a_value_that_stands_in_a_list_twice_is_refused_by_name(path: str) -> None:
+    """Items become resources: the engine would answer with a bare duplicate URN, or a provider with a 409."""
+    value = TWICE[path]
+    assert refusal(changed(path, [value, value])) == (
+        f'the stack file has 1 mistake:\n  {path}: ["{value}", "{value}"]; {value} stands there twice'
+    )
+
+
+def test_PUL_04_every_list_of_the_stack_file_is_tried() -> None:
+    lists = [key for key in keys() if "tuple[" in str(key.annotation)]
+    assert len(lists) == len(TWICE)
+    assert [key.pattern for key in lists if not any(key.covers(path) for path in TWICE)] == []
 
 
 FLAG = "cluster.deletionProtection"

@@ -1,7 +1,7 @@
 """Every key of the stack file, changed once on a stack that is up: what the real engine would do about it.
 
-The same table as tests/stack/test_stability.py, which sees inputs. Here the providers decide what a changed input means,
-so a Diff that never finds anything, or one that replaces what should stay, shows.
+The same table as tests/stack/test_stability.py, which sees inputs. Here the providers decide what a changed input
+means, so a Diff that never finds anything, or one that replaces what should stay, shows.
 """
 
 from collections.abc import Callable, Iterator
@@ -78,6 +78,12 @@ def test_a_changed_setting_does_to_a_standing_stack_what_the_table_says(toggle: 
         with pytest.raises(RunFailedError) as refusal:
             preview(toggle.stack, project=folder, state=state)
         assert str(refusal.value) == f"the stack file has 1 mistake:\n  {toggle.refused}"
+        return
+    if toggle.stopped is not None:
+        with pytest.raises(RunFailedError) as refusal:
+            preview(toggle.stack, project=folder, state=state)
+        (guard,) = [it.urn for it in unchanged.resources if label(it) == toggle.stopped]
+        assert f'resource "{guard}" cannot be deleted because it is protected.' in str(refusal.value)
         return
     plan = preview(toggle.stack, project=folder, state=state)
     outputs = {name for name in plan.outputs if plan.outputs[name] != unchanged.outputs[name]}

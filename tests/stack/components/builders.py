@@ -1,0 +1,120 @@
+"""Arguments for each component of `infra` and `serving`, in one place. One that has none here fails the suite."""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pulumi
+
+import infra
+import serving
+from infra.cluster.cluster import Cluster, ClusterArgs
+from infra.cluster.system_nodes import SystemNodes, SystemNodesArgs
+from infra.iam import read_prefixes
+from infra.model_bucket import ModelBucket, ModelBucketArgs
+from infra.mountpoint import Mountpoint, MountpointArgs
+from infra.naming import partition_of
+from infra.network import Network, NetworkArgs
+from infra.pod_identity import PodIdentity, PodIdentityArgs
+from serving.namespace import ServingNamespace, ServingNamespaceArgs
+from serving.server import VllmServer, VllmServerArgs
+from settings import parse
+from tests.harness import REGION, stack_settings
+
+DEV = parse(stack_settings("dev"), REGION)
+PARTITION = partition_of(REGION)
+
+
+def _network(name: str) -> NetworkArgs:
+    return NetworkArgs(
+        settings=DEV.network, region=REGION, home_zone=DEV.cluster.zones[0], cluster_name=name, protect=False
+    )
+
+
+def _model_bucket(name: str) -> ModelBucketArgs:
+    return ModelBucketArgs(settings=DEV.model_bucket, partition=PARTITION)
+
+
+def _cluster(name: str) -> ClusterArgs:
+    return ClusterArgs(
+        settings=DEV.cluster,
+        cluster_name=name,
+        network=Network(f"{name}-net", _network(name)),
+        partition=PARTITION,
+        tags=DEV.tags,
+    )
+
+
+def _system_nodes(name: str) -> SystemNodesArgs:
+    return SystemNodesArgs(
+        settings=DEV.cluster.system_nodes,
+        cluster_name="c",
+        kubernetes_version=DEV.cluster.version,
+        subnet_ids=["subnet-1", "subnet-2"],
+        partition=PARTITION,
+        tags=DEV.tags,
+        after=[],
+    )
+
+
+def _pod_identity(name: str) -> PodIdentityArgs:
+    return PodIdentityArgs(
+        cluster_name="c",
+        namespace="inference",
+        service_account=name,
+        statements=read_prefixes("arn:aws:s3:::b", "models/m/r1/"),
+    )
+
+
+def _mountpoint(name: str) -> MountpointArgs:
+    cluster = Cluster(f"{name}-on", _cluster(f"{name}-on"))
+    return MountpointArgs(cluster=cluster, versions=DEV.cluster.addons, bucket_arn="arn:aws:s3:::b")
+
+
+def _namespace(name: str) -> ServingNamespaceArgs:
+    return ServingNamespaceArgs(namespace=name)
+
+
+def _server(name: str) -> VllmServerArgs:
+    server = DEV.servers["gemma"]
+    return VllmServerArgs(
+        name=name,
+        settings=server,
+        pool=DEV.gpu_pools[server.pool],
+        region=REGION,
+        bucket="b",
+        identity=PodIdentity(f"{name}-id", _pod_identity(name)),
+        mountpoint=Mountpoint(f"{name}-mount", _mountpoint(f"{name}-mount")),
+        namespace=ServingNamespace(f"{name}-space", _namespace(name)),
+    )
+
+
+ARGS: Mapping[type[pulumi.ComponentResource], Callable[[str], Any]] = {
+    Network: _network,
+    ModelBucket: _model_bucket,
+    Cluster: _cluster,
+    SystemNodes: _system_nodes,
+    PodIdentity: _pod_identity,
+    Mountpoint: _mountpoint,
+    ServingNamespace: _namespace,
+    VllmServer: _server,
+}
+"""By component: a function from the name of an instance to its arguments. Other components that they need are made on
+the way, each with a name that follows from the instance's."""
+
+
+def components() -> list[type[pulumi.ComponentResource]]:
+    """Every component class in any module of the two packages."""
+    found: list[type[pulumi.ComponentResource]] = []
+    for package in (infra, serving):
+        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            module = importlib.import_module(info.name)
+            found += [
+                value
+                for value in vars(module).values()
+                if isinstance(value, type)
+                and issubclass(value, pulumi.ComponentResource)
+                and value.__module__ == info.name
+            ]
+    return found
