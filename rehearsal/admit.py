@@ -74,12 +74,9 @@ def admit(
 
 
 def manifests(journal: Journal) -> list[Manifest]:
-    """The Kubernetes objects that were created, in that order."""
-    return [
-        Manifest(urn=call.urn, body=call.inputs)
-        for call in journal.calls
-        if call.verb == "create" and call.type.startswith("kubernetes:")
-    ]
+    """The Kubernetes objects that were created, by URN: their order depends on the timing of threads."""
+    created = [call for call in journal.calls if call.verb == "create" and call.type.startswith("kubernetes:")]
+    return [Manifest(urn=call.urn, body=call.inputs) for call in sorted(created, key=lambda call: call.urn)]
 
 
 @contextmanager

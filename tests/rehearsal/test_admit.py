@@ -51,9 +51,9 @@ def test_refused_objects_are_all_named_with_urn_and_the_server_s_words(run, proj
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines() == [
         "kube-apiserver v1.36.3 refuses 2 of 3 objects:",
+        f'  {WEB.replace("::web", "::lost")}: Service nowhere/lost: namespaces "nowhere" not found',
         f'  {WEB}: Service team/web: Service "web" is invalid: spec.ports[0].port: Invalid value: 99999: '
         "must be between 1 and 65535, inclusive",
-        f'  {WEB.replace("::web", "::lost")}: Service nowhere/lost: namespaces "nowhere" not found',
     ]
 
 
