@@ -21,6 +21,7 @@ from rehearsal.providers.serve import serving
 from rehearsal.providers.store import InProcessStore
 from rehearsal.providers.values import from_struct, to_struct
 from rehearsal.toolchain import etcd, kube_apiserver, pulumi_cli
+from rehearsal.toolchain.executable import ToolMissingError
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).with_name("program")
@@ -35,9 +36,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def programs(request: pytest.FixtureRequest) -> None:
     """Build what is missing in front of the first test that may need it, where everybody sees it: minutes when bare."""
     capture = request.config.pluginmanager.getplugin("capturemanager")
+    problem = ""
     with capture.global_and_fixture_disabled():
-        for program in (pulumi_cli, etcd, kube_apiserver):
-            program.find()
+        try:
+            for program in (pulumi_cli, etcd, kube_apiserver):
+                program.find()
+        except ToolMissingError as missing:
+            problem = str(missing)
+    if problem:
+        pytest.fail(problem, pytrace=False)
 
 
 class Provider:

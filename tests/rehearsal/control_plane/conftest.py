@@ -12,22 +12,7 @@ from rehearsal.control_plane.admission import admit
 from rehearsal.control_plane.client import ApiServer, Client
 from rehearsal.control_plane.objects.manifest import Report
 from rehearsal.control_plane.server import control_plane
-from rehearsal.toolchain import etcd, kube_apiserver
-from rehearsal.toolchain.executable import ToolMissingError
 from tests.rehearsal.control_plane.objects import Body, manifests, namespace
-
-
-@pytest.fixture(scope="session")
-def programs() -> None:
-    """Build what is missing before any test counts seconds; never skip."""
-    problem = None
-    try:
-        etcd.find()
-        kube_apiserver.find()
-    except ToolMissingError as missing:
-        problem = str(missing)
-    if problem is not None:
-        pytest.fail(problem, pytrace=False)
 
 
 @pytest.fixture(scope="session")
