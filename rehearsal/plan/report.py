@@ -13,6 +13,8 @@ from rehearsal.plan.plan import STACK_TYPE, UNKNOWN, Action, Plan, PlannedResour
 
 LATER = "known after up"
 _SEPARATOR = " · "
+_LONGEST = 160
+"""Characters of an output; a kubeconfig has a thousand, which nobody reads here."""
 _COUNTED: dict[Action, str] = {
     "create": "new",
     "update": "updated",
@@ -271,7 +273,9 @@ def _plain(value: Any) -> str:
         return ", ".join(_plain(item) for item in value) or "none"
     text = str(value).lower() if isinstance(value, bool) else str(value)
     # A text that holds an unknown part is unknown as a whole.
-    return LATER if UNKNOWN in text else text
+    if UNKNOWN in text:
+        return LATER
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}... ({len(text)} characters)"
 
 
 def _summary(plan: Plan, deed: Deed) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -178,3 +179,31 @@ def test_types_are_short(token, short):
 )
 def test_what_is_shown_of_a_resource(token, inputs, shown):
     assert highlights(resource(token, "n", **inputs)) == shown
+
+
+def test_a_plan_over_a_standing_stack_shows_what_changes_and_the_components_around_it():
+    def changed(it):
+        actions = {"vpc": ("replace", {"cidrBlock": "update-replace", "tags.a": "add"}), "a": ("delete", {})}
+        action, paths = actions.get(it.name, ("same", {}))
+        return replace(it, action=action, changed=paths)
+
+    plan = replace(PLAN, resources=tuple(changed(it) for it in PLAN.resources), outputs={}, messages=())
+    assert printed(plan, io.StringIO()) == (
+        "vllm-eks / dev   what `pulumi up` would change\n"
+        "\n"
+        "Network network\n"
+        "  ec2.Vpc     vpc  10.0.0.0/16 · replace: cidrBlock (update-replace), tags.a\n"
+        "  ec2.Subnet  a    10.0.0.0/24 · delete\n"
+        "\n"
+        "1 replaced, 1 deleted, 2 unchanged; previewed in 3.2 s. Nothing was created: the cloud is offline.\n"
+    )
+
+
+def test_a_plan_that_changes_nothing_says_so():
+    plan = replace(PLAN, resources=tuple(replace(it, action="same") for it in PLAN.resources), outputs={}, messages=())
+    assert printed(plan, io.StringIO()).splitlines()[-1].startswith("4 unchanged; previewed in 3.2 s.")
+
+
+def test_a_long_output_is_cut():
+    plan = replace(PLAN, outputs={"kubeconfig": "x" * 1000})
+    assert f"  kubeconfig: {'x' * 80}... (1000 characters)\n" in printed(plan, io.StringIO())
