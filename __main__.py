@@ -85,6 +85,7 @@ outputs.export(
     {
         "region": region,
         "cluster_name": cluster.name,
+        "cluster_endpoint": cluster.endpoint,
         "kubeconfig": cluster.kubeconfig,
         "namespace": namespace.name,
         "model_bucket": bucket.name,

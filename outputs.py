@@ -43,6 +43,8 @@ class Platform(Published):
 
     region: str
     cluster_name: str
+    cluster_endpoint: str
+    """What tells this cluster from another one of the same name."""
     kubeconfig: str
     """JSON text; it holds no credentials, it runs `aws eks get-token`."""
     namespace: str

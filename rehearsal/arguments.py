@@ -43,16 +43,16 @@ def parser() -> argparse.ArgumentParser:
     for command in (preview, up, destroy, recover):
         command.add_argument(
             "--state",
-            type=Path,
+            type=_folder,
             metavar="DIR",
             required=command in {destroy, recover},
-            help="folder in which the stack and its offline cloud live on between rehearsals",
+            help="folder in which stack and offline cloud live on between rehearsals, secrets in it readable",
         )
     for command in (preview, admit, up, destroy):
         command.add_argument(
             "--json", metavar="FILE", help="write the result as JSON ('-': to standard output, only that)"
         )
-    for command in (preview, admit, up):
+    for command in (preview, admit, up, destroy, recover):
         command.add_argument(
             "--secret",
             action="append",
@@ -61,10 +61,26 @@ def parser() -> argparse.ArgumentParser:
             metavar="PATH=VALUE",
             help="set a secret configuration value, for example vllm-eks:hfToken=x (repeatable)",
         )
-    admit.add_argument("--crds", type=Path, metavar="DIR", help="folder with further custom resource definitions")
+    admit.add_argument("--crds", type=_existing, metavar="DIR", help="folder with further custom resource definitions")
     for command in (up, destroy):
-        command.add_argument("--fail-at", metavar="NAME", help="let the cloud refuse the resource of this name or URN")
+        command.add_argument(
+            "--fail-at",
+            metavar="NAME",
+            help="let the cloud refuse the first change of a resource of this name, or of this URN",
+        )
     return top
+
+
+def _existing(text: str) -> Path:
+    if not Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is no folder")
+    return Path(text)
+
+
+def _folder(text: str) -> Path:
+    if not text or Path(text).is_file():
+        raise argparse.ArgumentTypeError(f"{text!r} is no folder")
+    return Path(text)
 
 
 def _secret(text: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -40,6 +40,8 @@ class _Stopped(BaseException):
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and exit. Nothing stays behind, also after SIGINT and SIGTERM."""
     asked = parser().parse_args(arguments)
+    # The user may have closed it.
+    sys.stdout = sys.stdout or io.StringIO()
     for number in _SIGNALS:
         # Also SIGINT: a shell's background job inherits it ignored.
         signal.signal(number, _interrupt)
@@ -60,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         # `... | head` has read enough.
         code = 128 + signal.SIGPIPE
     except OSError as failure:
-        code = _fail(f"cannot write: {failure}", _FAILED)
+        code = _fail(str(failure), _FAILED)
     _leave(code)
 
 
@@ -109,13 +111,8 @@ def _up(asked: argparse.Namespace) -> None:
     from rehearsal.plan.report import BROUGHT_UP  # noqa: PLC0415
 
     _writable(asked.json)
-    plan = up(
-        asked.stack,
-        project=asked.project,
-        secrets=asked.secret,
-        state=asked.state,
-        journal=_journal(asked),
-    )
+    with _failing(asked.fail_at) as journal:
+        plan = up(asked.stack, project=asked.project, secrets=asked.secret, state=asked.state, journal=journal)
     _show(plan, asked, BROUGHT_UP)
 
 
@@ -124,8 +121,21 @@ def _destroy(asked: argparse.Namespace) -> None:
     from rehearsal.plan.report import DESTROYED  # noqa: PLC0415
 
     _writable(asked.json)
-    plan = destroy(asked.stack, project=asked.project, state=asked.state, journal=_journal(asked))
+    with _failing(asked.fail_at) as journal:
+        plan = destroy(asked.stack, project=asked.project, secrets=asked.secret, state=asked.state, journal=journal)
     _show(plan, asked, DESTROYED)
+
+
+@contextlib.contextmanager
+def _failing(name: str | None) -> Iterator[Journal]:
+    """A journal that refuses the resource `name`; a name that is met nowhere is a mistake, not a success."""
+    from rehearsal.engine.run import UsageError  # noqa: PLC0415
+    from rehearsal.providers.journal import FailAt, Journal  # noqa: PLC0415
+
+    refuse = FailAt(name) if name else None
+    yield Journal(before=refuse)
+    if refuse is not None and not refuse.met:
+        raise UsageError(f"--fail-at {name}: no resource of that name or URN was created, changed or removed")
 
 
 def _admit(asked: argparse.Namespace) -> None:
@@ -145,7 +155,7 @@ def _admit(asked: argparse.Namespace) -> None:
 def _recover(asked: argparse.Namespace) -> None:
     from rehearsal.recover import recover  # noqa: PLC0415
 
-    found = recover(asked.stack, project=asked.project, state=asked.state)
+    found = recover(asked.stack, project=asked.project, secrets=asked.secret, state=asked.state)
     for it in found:
         outcome = f"imported as {it.id}" if it.id else "was not created: cleared"
         sys.stdout.write(f"{it.urn}: {outcome}\n")
@@ -173,12 +183,6 @@ def _write_json(result: dict[str, Any], file: str | None) -> None:
         sys.stdout.write(text)
     elif file:
         Path(file).write_text(text, encoding="utf-8")
-
-
-def _journal(asked: argparse.Namespace) -> Journal:
-    from rehearsal.providers.journal import Journal, fail_at  # noqa: PLC0415
-
-    return Journal(before=fail_at(asked.fail_at) if asked.fail_at else None)
 
 
 _COMMANDS = {"preview": _preview, "admit": _admit, "up": _up, "destroy": _destroy, "recover": _recover}

@@ -38,6 +38,7 @@ def destroy(
     stack: str,
     *,
     project: Path | None = None,
+    secrets: Sequence[tuple[str, str]] = (),
     state: Path,
     journal: Journal | None = None,
 ) -> Plan:
@@ -51,7 +52,7 @@ def destroy(
         rehearsal.stack.preview_destroy(on_event=listen)
         rehearsal.stack.destroy(on_event=listen)
 
-    return _run(previewed, stack, project, (), state, journal)
+    return _run(previewed, stack, project, secrets, state, journal, standing=True)
 
 
 def _run(
@@ -61,10 +62,14 @@ def _run(
     secrets: Sequence[tuple[str, str]],
     state: Path | None,
     journal: Journal | None,
+    *,
+    standing: bool = False,
 ) -> Plan:
     started = time.monotonic()
     recording = Recording()
-    with rehearsed(stack, project=project, secrets=secrets, state=state, journal=journal) as rehearsal:
+    with rehearsed(
+        stack, project=project, secrets=secrets, state=state, journal=journal, standing=standing
+    ) as rehearsal:
         before = _states(rehearsal)
         attempt(rehearsal, recording, lambda: action(rehearsal, recording.listen))
         known = before | _states(rehearsal)

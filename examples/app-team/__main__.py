@@ -12,8 +12,9 @@ platform = outputs.read(pulumi.StackReference(config.require("platform")))
 cluster = pulumi_kubernetes.Provider(
     "platform",
     kubeconfig=platform.apply(lambda it: it.kubeconfig),
-    # the text may change (a rotated certificate, another argument) while it stays the same cluster
-    cluster_identifier=platform.apply(lambda it: it.cluster_name),
+    # The text may change (a rotated certificate, another argument) while it stays the same cluster. Not the name: a
+    # cluster that is made anew has it again, and nothing of yours in it.
+    cluster_identifier=platform.apply(lambda it: it.cluster_endpoint),
 )
 client = Client(
     "client",

@@ -182,10 +182,12 @@ def _refusal(each: _Object, message: str) -> Refusal:
     metadata = each.body.get("metadata")
     given = metadata if isinstance(metadata, Mapping) else {}
     name = "/".join(str(given[key]) for key in ("namespace", "name") if given.get(key)).replace(UNKNOWN, "(unknown)")
-    return Refusal(urn=each.urn, kind=str(each.body.get("kind", "object")), name=name or "(no name)", message=message)
+    kind = str(each.body.get("kind", "object"))
+    return Refusal(urn=each.urn, kind=kind, name=_named(each, name) or "(no name)", message=message)
 
 
 def _verdict(each: _Object, kind: str, name: str, answer: Answer) -> _Verdict:
+    name = _named(each, name)
     if answer.ok:
         warnings = tuple(_NOT_SHOWN if each.hidden.shows_in(warning) else warning for warning in answer.warnings)
         return Admitted(urn=each.urn, kind=kind, name=name, warnings=warnings)
@@ -195,3 +197,7 @@ def _verdict(each: _Object, kind: str, name: str, answer: Answer) -> _Verdict:
         fields = ", ".join(dict.fromkeys(str(cause.get("field")) for cause in causes))
         message = f"{answer.body.get('reason') or 'refused'}{f' for {fields}' if fields else ''} {_NOT_SHOWN}"
     return Refusal(urn=each.urn, kind=kind, name=name, message=message)
+
+
+def _named(each: _Object, name: str) -> str:
+    return "(a secret name)" if each.hidden.shows_in(name) else name

@@ -47,11 +47,6 @@ class ApiServer:
     processes: tuple[Process, ...]
     """The API server and its store."""
 
-    @property
-    def logs(self) -> tuple[Path, ...]:
-        """The log files of the API server and its store."""
-        return tuple(process.log for process in self.processes)
-
     def stopped(self) -> str | None:
         """One line with the exit code and the end of the log if one of the two has stopped, else None."""
         return next(filter(None, (process.stopped() for process in self.processes)), None)

@@ -72,7 +72,7 @@ def missing(discovery: Discovery, version: str, api_version: str, kind: str) -> 
         return f"kube-apiserver v{version} serves {group or 'the core group'}, but no {api_version} {kind}"
     return (
         f"kube-apiserver v{version} does not serve {api_version}, and no CRD of {kind} is known here: add {group} to "
-        "SOURCES in rehearsal/control_plane/crds.py, or give a folder with the CRD"
+        "SOURCES in rehearsal/control_plane/crds.py, or pass a folder with the CRD by --crds"
     )
 
 

@@ -13,10 +13,11 @@ from pulumi import automation
 from pulumi.automation.errors import create_command_error
 from semver import VersionInfo
 
-from rehearsal.toolchain.pulumi_cli import Executable
+from rehearsal.toolchain.pulumi_cli import Executable, ToolMissingError
 
 # An interrupted CLI gets this long to end by itself before it is killed, in seconds.
 _PATIENCE = 10.0
+_AGAIN = "delete this file and run again"
 
 
 class Cli(automation.PulumiCommand):
@@ -40,23 +41,29 @@ class Cli(automation.PulumiCommand):
         on_output: Callable[[str], object] | None = None,
         on_error: Callable[[str], object] | None = None,
     ) -> automation.CommandResult:
-        """As the parent's: raises CommandError when the CLI fails."""
+        """As the parent's: raises CommandError when the CLI fails. ToolMissingError when it is damaged."""
         command = [self.command, "--non-interactive", *args]
         # The parent is a session of its own: Ctrl-C reaches Python, which then stops the CLI.
-        with subprocess.Popen(  # noqa: S603 - our CLI, arguments from the Automation API
-            command,
-            cwd=cwd,
-            env={**self._environment, **additional_env, "PULUMI_AUTOMATION_API": "true"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            start_new_session=True,
-        ) as process:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - our CLI, arguments from the Automation API
+                command,
+                cwd=cwd,
+                env={**self._environment, **additional_env, "PULUMI_AUTOMATION_API": "true"},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                start_new_session=True,
+            )
+        except OSError as failure:
+            raise ToolMissingError(f"{self.command} does not run ({failure.strerror}): {_AGAIN}") from failure
+        with process:
             try:
                 stdout, stderr = _drain(process, on_output, on_error)
             except BaseException:
                 _stop(process)
                 raise
+        if process.returncode == -signal.SIGSEGV:
+            raise ToolMissingError(f"{self.command} does not run (segmentation fault): {_AGAIN}")
         result = automation.CommandResult(stdout=stdout, stderr=stderr, code=process.returncode)
         if result.code != 0:
             raise create_command_error(result)

@@ -46,6 +46,7 @@ def rehearsed(
     state: Path | None = None,
     journal: Journal | None = None,
     killed: bool = False,
+    standing: bool = False,
 ) -> Iterator[Rehearsal]:
     """A stack of the project (default: the working directory), ready on the engine.
 
@@ -57,7 +58,14 @@ def rehearsed(
     cli = pulumi_cli.find()
     try:
         with prepared(
-            stack, project=folder, cli=cli, secrets=secrets, state=state, journal=journal, killed=killed
+            stack,
+            project=folder,
+            cli=cli,
+            secrets=secrets,
+            state=state,
+            journal=journal,
+            killed=killed,
+            standing=standing,
         ) as rehearsal:
             yield rehearsal
     except UnreadableStackError as mistake:
@@ -117,6 +125,8 @@ def _said(failure: CommandError) -> str:
 
 
 def _require_stack_file(stack: str, project: Path) -> None:
+    if "/" in stack:
+        raise UsageError(f"--stack {stack}: a name, not a path")
     if not (project / "Pulumi.yaml").is_file():
         raise UsageError(f"{project} has no Pulumi.yaml: run in the project's folder, or name it with --project")
     if (project / f"Pulumi.{stack}.yaml").is_file():

@@ -21,7 +21,7 @@ _KEPT_PREFIXES = ("LC_", "PYTHON")
 
 @dataclass(frozen=True, kw_only=True)
 class Scratch:
-    """Paths below one temporary folder."""
+    """Paths below one folder: a temporary one, or the one in which the rehearsal's state lives on."""
 
     root: Path
 
@@ -60,7 +60,7 @@ class Scratch:
             "PULUMI_HOME": str(self.home / ".pulumi"),
             # Without the files that hold only HTTP headers: a kill leaves one empty, and then the state cannot be read.
             "PULUMI_BACKEND_URL": f"{self.state.as_uri()}?metadata=skip",
-            # Guards nothing: the state lives as long as the run.
+            # Guards nothing: `--state` folders are readable for their owner alone instead.
             "PULUMI_CONFIG_PASSPHRASE": "rehearsal",
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
@@ -75,18 +75,19 @@ class StateRefusedError(Exception):
 
 
 @contextmanager
-def scratch(*, state: Path | None = None) -> Iterator[Scratch]:
+def scratch(*, state: Path | None = None, standing: bool = False) -> Iterator[Scratch]:
     """A fresh scratch folder, removed at the end; or `state`, which stays and is gone on from.
 
-    Raises StateRefusedError when `state` holds something else or another rehearsal is at work in it.
+    `standing`: it must be there. Raises StateRefusedError when `state` holds something else or another
+    rehearsal is at work in it.
     """
     if state is None:
         with tempfile.TemporaryDirectory(prefix="vllm-eks-rehearsal-", ignore_cleanup_errors=True) as folder:
             yield _laid_out(Scratch(root=Path(folder)))
         return
     place = Scratch(root=state.resolve())
-    with _owned(place.root):
-        for old in (place.work, place.temporary):
+    with _owned(place.root, standing=standing):
+        for old in (place.work, place.temporary, place.home / ".pulumi" / "logs"):
             shutil.rmtree(old, ignore_errors=True)
         yield _laid_out(place)
 
@@ -98,10 +99,13 @@ def _laid_out(place: Scratch) -> Scratch:
 
 
 @contextmanager
-def _owned(folder: Path) -> Iterator[None]:
+def _owned(folder: Path, *, standing: bool) -> Iterator[None]:
     mark = folder / "rehearsal.lock"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if standing and not mark.exists():
+            raise StateRefusedError(f"{folder} holds no rehearsal")
+        # Only for its owner: the cloud in it holds secrets as they are.
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not mark.exists() and any(folder.iterdir()):
             raise StateRefusedError(f"{folder} holds something else: --state wants a new folder, or one of a rehearsal")
         handle = mark.open("w")

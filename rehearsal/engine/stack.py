@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from rehearsal.engine.scratch import Scratch, StateRefusedError, copy_stack, onl
 from rehearsal.providers import aws, eks, kubernetes
 from rehearsal.providers.journal import Journal
 from rehearsal.providers.serve import debug_providers, serving
-from rehearsal.providers.store import FileStore, InProcessStore
+from rehearsal.providers.store import FileStore
 from rehearsal.toolchain.pulumi_cli import Executable
 
 
@@ -27,8 +28,10 @@ class Rehearsal:
     stack: automation.Stack
     program: Program
     place: Scratch
-    cloud: InProcessStore | FileStore
+    cloud: FileStore
     journal: Journal
+    unrecovered: Path
+    """Is there from the beginning of a recovery to its end."""
 
 
 @contextmanager
@@ -41,21 +44,23 @@ def prepared(
     state: Path | None = None,
     journal: Journal | None = None,
     killed: bool = False,
+    standing: bool = False,
 ) -> Iterator[Rehearsal]:
     """Set up scratch folder, providers, environment and stack; take all down at the end.
 
     `state`: a folder in which the stack and its offline cloud live on from one rehearsal to the
     next, and other projects' stacks beside it; without it everything starts from nothing and is
-    forgotten. `killed`: go on although the last rehearsal in it was killed. One at a time per
-    process, because the program runs in this process and reads its environment. Raises
-    UnreadableStackError, StateRefusedError, and CommandError when the CLI refuses the stack file.
+    forgotten. `killed`: go on although the last rehearsal in it was killed. `standing`: the
+    folder must hold the stack already. One at a time per process, because the program runs in this
+    process and reads its environment. Raises UnreadableStackError, StateRefusedError, and CommandError
+    when the CLI refuses the stack file.
     """
     packages = {package.name: package for package in (aws.package(), eks.package(), kubernetes.package())}
     program = Program(project=project)
     watching = journal or Journal()
     with ExitStack() as stays:
-        place = stays.enter_context(scratch(state=state))
-        cloud = InProcessStore() if state is None else stays.enter_context(FileStore.opened(place.cloud))
+        place = stays.enter_context(scratch(state=state, standing=standing))
+        cloud = stays.enter_context(_opened(place, keep=state is not None))
         ports = stays.enter_context(serving(packages, cloud, watching))
         copy_stack(stack, project, place, [path for path, _ in secrets])
         environment = place.environment(os.environ)
@@ -63,17 +68,37 @@ def prepared(
         stays.enter_context(only_environment(environment))
         stays.enter_context(program.imported_here())
         workspace = automation.LocalWorkspace(work_dir=str(place.work), program=program.run, pulumi_command=command)
+        name = workspace.project_settings().name
+        unrecovered = place.root / f"{name}.{stack}.unrecovered"
+        # Ours is the only rehearsal in this folder: a lock of the backend is of one that was killed.
+        locks = place.state.glob(f".pulumi/locks/organization/{name}/{stack}/*.json")
+        if not killed and (unrecovered.exists() or any(locks)):
+            raise StateRefusedError(
+                f"a rehearsal in {place.root} was killed: run `python -m rehearsal recover --stack {stack} "
+                f"--project {project} --state {place.root}` first (docs/recovery.md says what that does)"
+            )
+        known = place.state / ".pulumi" / "stacks" / name / f"{stack}.json"
+        if standing and not known.exists():
+            raise StateRefusedError(f"{place.root} holds no stack {name}/{stack}")
         if state is None:
             handle = automation.Stack.create(stack, workspace)
         else:
-            # Ours is the only rehearsal in this folder: a lock of the backend is of one that was killed.
-            locks = place.state.glob(f".pulumi/locks/organization/*/{stack}/*.json")
-            if not killed and any(locks):
-                raise StateRefusedError(
-                    f"a rehearsal in {place.root} was killed: run `python -m rehearsal recover --stack {stack} "
-                    f"--state {place.root}` first (docs/recovery.md says what that does)"
-                )
             handle = automation.Stack.create_or_select(stack, workspace)
         for path, value in secrets:
             handle.set_config(path, automation.ConfigValue(value, secret=True), path=True)
-        yield Rehearsal(stack=handle, program=program, place=place, cloud=cloud, journal=watching)
+        yield Rehearsal(
+            stack=handle, program=program, place=place, cloud=cloud, journal=watching, unrecovered=unrecovered
+        )
+
+
+@contextmanager
+def _opened(place: Scratch, *, keep: bool) -> Iterator[FileStore]:
+    """The offline cloud, of its own or what earlier rehearsals have left in the folder."""
+    if keep and not place.cloud.exists() and any(place.state.glob(".pulumi/stacks/*/*.json")):
+        raise StateRefusedError(f"{place.cloud} is missing: the stacks in {place.root} have lost their cloud")
+    try:
+        opened = FileStore.opened(place.cloud if keep else None)
+        with opened as cloud:
+            yield cloud
+    except sqlite3.Error as damage:
+        raise StateRefusedError(f"{place.cloud} is damaged: {damage}") from damage

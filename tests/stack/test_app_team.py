@@ -54,7 +54,7 @@ def test_everything_goes_to_the_published_cluster(recorded: Recording, dev: Reco
     assert CONFIG["pulumi:disable-default-providers"] == ["kubernetes"]
     provider = recorded.one("pulumi:providers:kubernetes")
     assert provider.inputs["kubeconfig"] == dev.outputs["kubeconfig"]
-    assert provider.inputs["clusterIdentifier"] == dev.outputs["clusterName"]
+    assert provider.inputs["clusterIdentifier"] == dev.outputs["clusterEndpoint"]
     objects = [r for r in recorded.registered if r.kind.startswith("kubernetes:")]
     assert {r.kind.rpartition(":")[2] for r in objects} == {"Namespace", "NetworkPolicy", "Deployment"}
     assert {r.provider.rpartition("::")[0] for r in objects} == {provider.urn}

@@ -1,6 +1,7 @@
 """TST-01: a test of this suite cannot pass without having looked at something."""
 
 import ast
+import builtins
 import gc
 import tomllib
 from collections.abc import Iterator
@@ -57,7 +58,7 @@ def test_PUL_04_a_second_resource_of_the_same_urn_fails() -> None:
 PYTEST = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
 TEST_PATHS = [path.removeprefix("tests/") for path in PYTEST["testpaths"]]
 
-RAISES_BY_ITSELF = {"refuse_unmodelled"}
+RAISES_BY_ITSELF = {"refuse_unmodelled", "wait_for"}
 """Functions of ours whose whole work is to raise: that a call returns is what its test claims."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -69,10 +70,10 @@ def functions(trees: list[ast.Module]) -> Iterator[Function]:
 
 
 def called(node: ast.AST) -> set[str]:
-    """The last names of all functions that are called below a node."""
+    """The functions that are called by their bare names below a node, and `raises`."""
     targets = [inner.func for inner in ast.walk(node) if isinstance(inner, ast.Call)]
-    return {target.attr for target in targets if isinstance(target, ast.Attribute)} | {
-        target.id for target in targets if isinstance(target, ast.Name)
+    return {target.id for target in targets if isinstance(target, ast.Name)} | {
+        target.attr for target in targets if isinstance(target, ast.Attribute) and target.attr in {"raises", "fail"}
     }
 
 
@@ -80,13 +81,20 @@ def asserts(node: ast.AST) -> bool:
     return any(isinstance(inner, ast.Assert) for inner in ast.walk(node))
 
 
-def silent(trees: list[ast.Module]) -> list[str]:
-    """Tests that assert nothing, expect no exception, and call no function of the suite that does."""
-    known = list(functions(trees))
-    proving = {"raises", *RAISES_BY_ITSELF}
-    while more := {f.name for f in known if f.name not in proving and (asserts(f) or called(f) & proving)}:
+def shared(trees: list[ast.Module]) -> set[str]:
+    """Top-level functions of the suite that are no tests: helpers and fixtures. What is inside them has other names."""
+    found = [node for tree in trees for node in tree.body if isinstance(node, Function)]
+    proving = {"raises", "fail", *RAISES_BY_ITSELF}
+    while more := {f.name for f in found if f.name not in proving and (asserts(f) or called(f) & proving)}:
         proving |= more
-    return [f.name for f in known if f.name.startswith("test_") and f.name not in proving]
+    return {name for name in proving if not name.startswith("test_")} - set(dir(builtins))
+
+
+def silent(trees: list[ast.Module]) -> list[str]:
+    """Tests that assert nothing, expect no exception, and call no helper of the suite that does."""
+    proving = shared(trees)
+    tests = [f for f in functions(trees) if f.name.startswith("test_")]
+    return [f.name for f in tests if not asserts(f) and not called(f) & proving]
 
 
 def hidden(trees: list[ast.Module]) -> list[str]:

@@ -66,7 +66,8 @@ def test_an_output_that_is_missing_or_of_another_type_is_named_in_one_line(
 
 
 def test_the_program_cannot_export_something_undeclared() -> None:
-    with pytest.raises(TypeError, match=r"outputs differ from Platform: \['cluster_name', 'extra', .*'servers'\]"):
+    message = r"outputs differ from Platform: \['cluster_endpoint', 'cluster_name', 'extra', .*'servers'\]"
+    with pytest.raises(TypeError, match=message):
         outputs.export({"extra": 1})
 
 
@@ -74,6 +75,7 @@ def test_no_output_is_secret_or_unknown(recording: Recording) -> None:
     assert set(recording.outputs) == {
         "region",
         "clusterName",
+        "clusterEndpoint",
         "kubeconfig",
         "namespace",
         "modelBucket",

@@ -29,8 +29,6 @@ class Object:
     object is not `immutable`."""
     mutable_by: str = ""
     """The provider's argument for that."""
-    custom: bool = False
-    """Defined by a CRD: the SDK has no class for it."""
 
 
 def _deployment(given: Properties) -> Properties:
@@ -99,7 +97,7 @@ OBJECTS: dict[str, Object] = {
     "kubernetes:rbac.authorization.k8s.io/v1:ClusterRoleBinding": Object(namespaced=False, replaces=_BINDING),
     "kubernetes:scheduling.k8s.io/v1:PriorityClass": Object(namespaced=False),
     "kubernetes:storage.k8s.io/v1:StorageClass": Object(namespaced=False, replaces=("parameters", "provisioner")),
-    "kubernetes:karpenter.sh/v1:NodePool": Object(namespaced=False, custom=True),
-    "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass": Object(namespaced=False, custom=True),
+    "kubernetes:karpenter.sh/v1:NodePool": Object(namespaced=False),
+    "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass": Object(namespaced=False),
 }
 """Type token to kind."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -48,11 +47,3 @@ def processes(mark: str) -> list[str]:
     """The command lines that hold `mark`."""
     listed = subprocess.run(["ps", "-A", "-ww", "-o", "args="], capture_output=True, text=True, check=True)
     return [line for line in listed.stdout.splitlines() if mark in line]
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    for _ in range(400):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("waited 20 s in vain")

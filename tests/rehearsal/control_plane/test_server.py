@@ -19,8 +19,8 @@ from rehearsal.control_plane.client import ApiServer, Client, ControlPlaneError
 from rehearsal.control_plane.server import control_plane, free_ports
 from rehearsal.toolchain import etcd, kube_apiserver
 from rehearsal.toolchain.executable import Executable
-from tests.rehearsal.conftest import ROOT
-from tests.rehearsal.control_plane.conftest import processes, wait_for
+from tests.rehearsal.conftest import ROOT, wait_for
+from tests.rehearsal.control_plane.conftest import processes
 from tests.rehearsal.control_plane.objects import manifests, namespace
 
 
@@ -89,7 +89,7 @@ def test_it_is_ready_in_seconds_with_what_every_cluster_has(programs, tmp_path, 
             assert client.get("/version").body["gitVersion"] == f"v{server.version}"
             listed = client.get("/api/v1/namespaces").body["items"]
         assert {"default", "kube-system"} <= {each["metadata"]["name"] for each in listed}
-        assert [path.name for path in server.logs] == ["kube-apiserver.log", "etcd.log"]
+        assert [process.log.name for process in server.processes] == ["kube-apiserver.log", "etcd.log"]
         ended = time.monotonic()
     assert time.monotonic() - ended < 2
     assert processes(str(tmp_path)) == []

@@ -10,8 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
+from rehearsal.admit import manifests
+from rehearsal.control_plane import admission
+from rehearsal.control_plane.server import control_plane
 from rehearsal.life import destroy, up
 from rehearsal.preview import preview
+from rehearsal.providers.journal import Journal
 from tests.harness import ROOT
 
 APP = ROOT / "examples" / "app-team"
@@ -45,6 +49,21 @@ def test_an_application_comes_up_on_what_the_platform_has_exported_and_goes_with
     assert cloud(state).keys() == platform.keys()
 
 
+def test_an_application_s_objects_are_admitted_by_a_real_api_server(state: Path, tmp_path: Path) -> None:
+    journal = Journal()
+    up("dev", project=APP, state=state, journal=journal)
+    with control_plane(tmp_path / "control-plane") as server:
+        report = admission.admit(server, manifests(journal))
+    assert report.refusals == ()
+    assert sorted(it.kind for it in report.admitted) == [
+        "Deployment",
+        "Namespace",
+        "NetworkPolicy",
+        "Pod of Deployment",
+    ]
+    assert [it.warnings for it in report.admitted if it.warnings] == []
+
+
 @pytest.fixture
 def refusal(
     tmp_path: Path, project: Callable[..., Path], run: Callable[..., subprocess.CompletedProcess[str]]
@@ -73,6 +92,7 @@ def refusal(
 GOOD = {
     "region": "us-west-2",
     "clusterName": "c",
+    "clusterEndpoint": "https://c",
     "kubeconfig": "{}",
     "namespace": "inference",
     "modelBucket": "b",

