@@ -93,8 +93,9 @@ def test_a_changed_setting_does_to_a_standing_stack_what_the_table_says(toggle: 
     replaced = labels(plan, "replace", stateful=True)
     assert set(toggle.replaces) <= replaced
     assert replaced - set(toggle.replaces) <= (set(followers(plan)) if toggle.replaces else set())
-    # Components are the engine's own: only what a provider was asked about shows that its Diff saw something.
-    moved = [it for it in plan.changes() if it.custom]
+    # The engine itself sees that a component has other inputs: only what a provider was asked about shows that its
+    # Diff saw something.
+    moved = [it for it in plan.changes() if it.custom or it.action in {"create", "delete"}]
     touched = {label(it) for it in moved} | guarded_otherwise(plan, unchanged)
     if any("eks:index:Cluster$" in it.urn for it in moved):
         touched.add("Cluster cluster")
