@@ -7,6 +7,9 @@ import settings
 from infra import gpu_pools, providers
 from infra.cluster.cluster import Cluster, ClusterArgs
 from infra.iam import read_prefixes
+from infra.image_cache.documents import node_statements
+from infra.image_cache.image_cache import ImageCache, ImageCacheArgs
+from infra.image_cache.rewrite import image_cache_facts
 from infra.model_bucket import ModelBucket, ModelBucketArgs
 from infra.mountpoint import Mountpoint, MountpointArgs
 from infra.naming import partition_of, server_service_account
@@ -15,7 +18,7 @@ from infra.pod_identity import PodIdentity, PodIdentityArgs
 from serving.namespace import ServingNamespace, ServingNamespaceArgs
 from serving.server import VllmServer, VllmServerArgs
 
-region, stack = settings.load()
+region, stack, credentials = settings.load()
 partition = partition_of(region)
 
 aws = pulumi.ResourceOptions(provider=providers.aws(region, stack.account.id, stack.tags))
@@ -31,6 +34,9 @@ network = Network(
     ),
     aws,
 )
+place = {"account": stack.account.id, "region": region, "partition": partition}
+images = image_cache_facts(stack.image_cache, **place)
+image_cache = ImageCache("images", ImageCacheArgs(settings=stack.image_cache, credentials=credentials), aws)
 bucket = ModelBucket("models", ModelBucketArgs(settings=stack.model_bucket, partition=partition), aws)
 cluster = Cluster(
     "cluster",
@@ -39,6 +45,7 @@ cluster = Cluster(
         cluster_name=stack.name,
         network=network,
         partition=partition,
+        node_statements=node_statements(stack.image_cache, **place),
         tags=stack.tags,
     ),
     aws,
@@ -71,6 +78,7 @@ servers = {
             settings=server,
             pool=stack.gpu_pools[server.pool],
             region=region,
+            images=images,
             bucket=bucket.name,
             identity=identities[name],
             mountpoint=mountpoint,

@@ -15,6 +15,9 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from infra.cluster.cluster import ClusterSettings, PrincipalArn
 from infra.gpu_pools import GpuPool
+from infra.image_cache.credentials import credentials
+from infra.image_cache.rewrite import image_cache_facts, image_problems
+from infra.image_cache.settings import ImageCacheSettings, region_problems
 from infra.model_bucket import ModelBucketSettings
 from infra.naming import CLUSTER_NAME, FORBIDDEN_SERVICE_NAMES, partition_of
 from infra.network import NetworkSettings
@@ -88,6 +91,7 @@ class Settings(Section):
     )
     network: NetworkSettings = Field(description="the VPC")
     cluster: ClusterSettings = Field(description="the EKS cluster")
+    image_cache: ImageCacheSettings = Field(description="images through ECR")
     model_bucket: ModelBucketSettings = Field(description="where the weights lie")
     namespace: Annotated[str, StringConstraints(pattern=DNS_LABEL, max_length=63), AfterValidator(_namespace)] = Field(
         description="a lower-case DNS label of at most 63 characters: the Kubernetes namespace of the servers"
@@ -96,8 +100,8 @@ class Settings(Section):
     servers: Mapping[KeyName, ServerSettings] = Field(description=f"a mapping of vLLM servers by name, {NAME_RULE}")
 
 
-def load() -> tuple[str, Settings]:
-    """Return the region and the settings of the selected stack.
+def load() -> tuple[str, Settings, Mapping[str, pulumi.Output[str]]]:
+    """Return the region, the settings and the registries' credentials of the selected stack.
 
     Raises:
         pulumi.RunError: one line per mistake.
@@ -119,7 +123,10 @@ def load() -> tuple[str, Settings]:
             raise pulumi.RunError(f"{name}: not a mapping: {error}") from None
         raw = text
     region = pulumi.Config("aws").get("region") or ""
-    return region, parse(raw, region)
+    stack = parse(raw, region)
+    secrets, missing = credentials(stack.image_cache, config)
+    _refuse(missing)
+    return region, stack, secrets
 
 
 def parse(raw: object, region: str) -> Settings:
@@ -140,16 +147,33 @@ def parse(raw: object, region: str) -> Settings:
         wanted = inspect.signature(check).parameters
         if known.keys() >= wanted.keys():
             complaints.extend(readable(check(**{name: known[name] for name in wanted})))
-    if whole is None or complaints:
+    _refuse(complaints)
+    assert whole is not None
+    return whole
+
+
+def _refuse(complaints):
+    if complaints:
         count = "1 mistake" if len(complaints) == 1 else f"{len(complaints)} mistakes"
         raise pulumi.RunError("\n".join([f"the stack file has {count}:", *(f"  {line}" for line in complaints)]))
-    return whole
 
 
 def _zones_in_the_region(region: str, network: NetworkSettings) -> Iterator[Complaint]:
     for zone in network.zones:
         if zone[:-1] != region:
             yield Complaint(("network", "zones"), f"{shown(zone)} is not a zone of {region}; expected {region}a, ...")
+
+
+def _cache_in_the_region(region: str, image_cache: ImageCacheSettings) -> Iterator[Complaint]:
+    for path, problem in region_problems(image_cache, region):
+        yield Complaint(("imageCache", *path), problem)
+
+
+def _engine_images(region: str, account: AccountSettings, image_cache: ImageCacheSettings, servers: Mapping[str, ServerSettings]) -> Iterator[Complaint]:
+    facts = image_cache_facts(image_cache, account=account.id, region=region, partition=partition_of(region))
+    for name, server in servers.items():
+        for problem in image_problems(server.engine.image_reference, facts):
+            yield Complaint(("servers", name, "engine", "image"), f"{shown(server.engine.image_reference)}; {problem}")
 
 
 def _cluster_zones(network: NetworkSettings, cluster: ClusterSettings) -> Iterator[Complaint]:
@@ -242,6 +266,8 @@ def _pools_large_enough(gpu_pools: Mapping[str, GpuPool], servers: Mapping[str, 
 CHECKS = (
     _zones_in_the_region,
     _cluster_zones,
+    _cache_in_the_region,
+    _engine_images,
     _services_beside_the_vpc,
     _access_entries,
     _arns_in_the_partition,

@@ -1,11 +1,11 @@
 """The engine: its settings, its time limits, and its command line."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, JsonValue
 
+from infra.image_cache.reference import image_reference
 from infra.section import Decimal, Section, Whole, shown
 from serving.arguments import ENGINES, BadArgumentError, written
 
@@ -64,14 +64,6 @@ REFUSED = {
 """Flags that no stack file may set, and why."""
 
 
-_COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
-IMAGE_REFERENCE = re.compile(
-    rf"(?:[a-z0-9]+(?:[.-][a-z0-9]+)*(?::[0-9]{{1,5}})?/)?{_COMPONENT}(?:/{_COMPONENT})*"
-    r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?"
-)
-"""Grammar of the distribution project (reference/regexp.go), for host names in lower case."""
-
-
 def _version(value: str) -> str:
     if value not in ENGINES:
         raise ValueError(
@@ -82,10 +74,8 @@ def _version(value: str) -> str:
 
 
 def _image(value: str) -> str:
-    reference = IMAGE_REFERENCE.fullmatch(value)
-    if reference is None:
-        raise ValueError("expected an image reference")
-    if not reference["digest"] and reference["tag"] in (None, "latest", "nightly"):
+    reference = image_reference(value)
+    if reference.digest is None and reference.tag in (None, "latest", "nightly"):
         raise ValueError("moves under a running server; expected a fixed tag or a digest")
     return value
 
@@ -119,7 +109,7 @@ class EngineSettings(Section):
 
     @property
     def image_reference(self) -> str:
-        """The upstream image."""
+        """The upstream image. Nodes pull what `infra.image_cache.rewrite.rewritten` makes of it."""
         return self.image or f"{REPOSITORY}:v{self.version}"
 
 

@@ -125,11 +125,15 @@ def template(
     pod: Pod,
     situation: Situation,
     *,
+    image: str,
     service_account: pulumi.Input[str],
     labels: Mapping[str, str],
     node_selector: Mapping[str, str],
 ) -> Manifest:
-    """Return the pod template of the Deployment."""
+    """Return the pod template of the Deployment.
+
+    `image`: the engine's, as nodes pull it.
+    """
     return {
         "metadata": {
             "labels": dict(labels),
@@ -147,18 +151,18 @@ def template(
             "tolerations": [toleration()],
             "terminationGracePeriodSeconds": situation.shutdown.grace,
             "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
-            "containers": [_container(pod, situation)],
+            "containers": [_container(pod, situation, image)],
             "volumes": [{"name": name, **source} for name, source in sorted(pod.volumes.items())],
         },
     }
 
 
-def _container(pod: Pod, situation: Situation) -> Manifest:
+def _container(pod: Pod, situation: Situation, image: str) -> Manifest:
     resources = situation.resources
     gpus = str(situation.engine.tensor_parallel)
     return {
         "name": CONTAINER,
-        "image": situation.engine.image_reference,
+        "image": image,
         "imagePullPolicy": "IfNotPresent",
         # the entry point is `vllm serve`; the model comes first, because --served-model-name takes all that follow it
         "args": [pod.model, *command_line(situation.engine, pod.flags)],

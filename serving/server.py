@@ -9,6 +9,7 @@ from pulumi_kubernetes.core.v1 import PersistentVolume, PersistentVolumeClaim, S
 from pydantic import Field
 
 from infra.gpu_pools import GpuPool, node_selector
+from infra.image_cache.rewrite import ImageCacheFacts, rewritten
 from infra.mountpoint import Mountpoint
 from infra.naming import TECHNIQUES_ANNOTATION
 from infra.pod_identity import PodIdentity
@@ -56,6 +57,7 @@ class VllmServerArgs:
     settings: ServerSettings
     pool: GpuPool
     region: str
+    images: ImageCacheFacts
     bucket: pulumi.Input[str]
     identity: PodIdentity
     mountpoint: Mountpoint
@@ -100,6 +102,7 @@ class VllmServer(pulumi.ComponentResource):
                 "template": template(
                     pod,
                     about,
+                    image=rewritten(settings.engine.image_reference, args.images),
                     service_account=account.metadata.name,
                     labels=labels,
                     node_selector=node_selector(settings.pool, args.pool),

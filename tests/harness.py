@@ -73,8 +73,9 @@ def record_program(
     account: str | None = None,
 ) -> Recording:
     """Run the real `__main__.py` under mocks with these settings, in their account unless another one is given."""
-    config = {"aws:region": region, "vllm-eks:settings": json.dumps(raw), **(secrets or {})}
-    pulumi.runtime.set_all_config(config, list(secrets or {}))
+    secrets = {"vllm-eks:dockerHubCredentials": '{"username": "u", "accessToken": "t"}', **(secrets or {})}
+    config = {"aws:region": region, "vllm-eks:settings": json.dumps(raw), **secrets}
+    pulumi.runtime.set_all_config(config, list(secrets))
     account = account or raw["account"]["id"]
     return record_main(ROOT / "__main__.py", preview=preview, region=region, account=account)
 

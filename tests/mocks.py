@@ -37,6 +37,8 @@ class Cloud(Mocks):
         state["arn"] = f"arn:aws:mock:{self.region}:{self.account}:{args.name}"
         if args.typ == "aws:ec2/launchTemplate:LaunchTemplate":
             state["latestVersion"] = 1
+        if args.typ == "aws:secretsmanager/secretVersion:SecretVersion":
+            state["secretArn"] = state["secretId"]
         return f"{args.name}-id", state
 
     def call(self, args: MockCallArgs) -> tuple[dict[str, Any], None]:
@@ -84,6 +86,7 @@ class RecordingMonitor(MockMonitor):
                         "protect": request.protect,
                         "create": request.customTimeouts.create,
                         "update": request.customTimeouts.update,
+                        "delete": request.customTimeouts.delete,
                         "delete_before_replace": request.deleteBeforeReplace,
                     },
                     aliases=aliases(request, known, stack=NAME, project=self.project),

@@ -1,6 +1,6 @@
 """The EKS control plane, who may use it, and everything that must stand before the first workload."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import Annotated, Literal
@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, f
 
 from infra.cluster.addons import AFTER_NODES, AWS_NAMES, BEFORE_NODES, AddonVersions, addon
 from infra.cluster.system_nodes import SystemNodes, SystemNodesArgs, SystemNodeSettings
+from infra.iam import Statement
 from infra.naming import Partition
 from infra.network import PRIVATE_RANGES, Cidr, Network, Zone
 from infra.section import DNS_LABEL, NAME_RULE, EachOnce, Flag, KeyName, Section
@@ -104,6 +105,8 @@ class ClusterArgs:
     cluster_name: str
     network: Network
     partition: Partition
+    node_statements: Sequence[Statement]
+    """Rights of the system nodes beyond AWS's own policies; may be empty."""
     tags: Mapping[str, str]
 
 
@@ -176,6 +179,7 @@ class Cluster(pulumi.ComponentResource):
                 kubernetes_version=settings.version,
                 subnet_ids=subnets,
                 partition=args.partition,
+                statements=args.node_statements,
                 tags={"Name": f"{args.cluster_name}-system", **args.tags},
                 after=agents,
             ),

@@ -10,7 +10,7 @@ from pulumi_aws import eks, iam
 from pulumi_aws.ec2 import LaunchTemplate
 from pydantic import AfterValidator, Field, StringConstraints
 
-from infra.iam import document, ec2_trust
+from infra.iam import Statement, document, ec2_trust
 from infra.naming import Partition
 from infra.section import EachOnce, Section, Whole
 
@@ -59,6 +59,8 @@ class SystemNodesArgs:
     subnet_ids: Sequence[pulumi.Input[str]]
     """One per zone, two zones. A change of this list replaces the node group."""
     partition: Partition
+    statements: Sequence[Statement]
+    """Rights of the node role beyond AWS's own policies; may be empty."""
     tags: Mapping[str, str]
     """Of instances and disks. A change is a new template version: nodes are replaced one by one."""
     after: Sequence[pulumi.Resource]
@@ -81,12 +83,14 @@ class SystemNodes(pulumi.ComponentResource):
             assume_role_policy=document(ec2_trust(args.partition)),
             opts=child,
         )
-        rights = [
+        rights: list[pulumi.Resource] = [
             iam.RolePolicyAttachment(
                 f"{name}-{policy}", role=role.name, policy_arn=args.partition.managed_policy(policy), opts=child
             )
             for policy in NODE_POLICIES
         ]
+        if args.statements:
+            rights.append(iam.RolePolicy(name, role=role.id, policy=document(*args.statements), opts=child))
         template = LaunchTemplate(
             name,
             # one hop: pods without host network cannot take the node's role from IMDS

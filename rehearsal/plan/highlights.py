@@ -137,6 +137,17 @@ def _identity(inputs: Inputs) -> list[str]:
     return [f"{_text(inputs.get('namespace'))}/{_text(inputs.get('serviceAccount'))}"]
 
 
+def _cache_rule(inputs: Inputs) -> list[str]:
+    signed_in = "signed in" if inputs.get("credentialArn") else "anonymous"
+    return [f"{_text(inputs.get('upstreamRegistryUrl'))} at {_text(inputs.get('ecrRepositoryPrefix'))}/", signed_in]
+
+
+def _repository(inputs: Inputs) -> list[str]:
+    scanned = _object(inputs.get("imageScanningConfiguration")).get("scanOnPush")
+    tags = _text(inputs.get("imageTagMutability")).lower() or "mutable"
+    return [_text(inputs.get("name")), f"{tags} tags", "scanned on push" if scanned else ""]
+
+
 def _endpoint(inputs: Inputs) -> list[str]:
     return [_text(inputs.get("vpcEndpointType")) or "Gateway", _text(inputs.get("serviceName"))]
 
@@ -199,4 +210,11 @@ _PICKS: dict[str, Callable[[Inputs], list[str]]] = {
     "aws:kms/key:Key": _of("description"),
     "aws:kms/alias:Alias": _of("name"),
     "aws:s3/bucket:Bucket": _of("bucket"),
+    "aws:ecr/pullThroughCacheRule:PullThroughCacheRule": _cache_rule,
+    "aws:ecr/repositoryCreationTemplate:RepositoryCreationTemplate": _of("prefix", "imageTagMutability"),
+    "aws:ecr/repository:Repository": _repository,
+    "aws:ecr/lifecyclePolicy:LifecyclePolicy": _of("repository"),
+    "aws:secretsmanager/secret:Secret": _of("name"),
+    # its value is nobody's to see
+    "aws:secretsmanager/secretVersion:SecretVersion": lambda _: [],
 }

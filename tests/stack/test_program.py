@@ -145,6 +145,8 @@ def moved(region: str) -> Recording:
     partition = {"cn": "aws-cn", "us-gov": "aws-us-gov"}.get(region.rpartition("-")[0].rpartition("-")[0], "aws")
     raw = json.loads(json.dumps(raw).replace("arn:aws:", f"arn:{partition}:").replace("us-west-2", region))
     raw["network"]["interfaceEndpoints"] = ["ecr.api", "sts"]
+    if partition != "aws":
+        raw["imageCache"]["upstreams"] = []  # ECR caches none there
     return record_program(raw, region=region)
 
 

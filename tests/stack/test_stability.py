@@ -18,6 +18,7 @@ FORCES = {
     "aws:ec2/subnet:Subnet": ("vpcId", "cidrBlock", "availabilityZone"),
     "eks:index:Cluster": ("name", "vpcId", "kubernetesServiceIpAddressRange", "authenticationMode"),
     "aws:s3/bucket:Bucket": ("bucket",),
+    "aws:ecr/repository:Repository": ("name",),
     "aws:eks/nodeGroup:NodeGroup": (
         *("nodeGroupName", "clusterName", "nodeRoleArn", "subnetIds", "amiType", "instanceTypes", "capacityType"),
         *("diskSize", "launchTemplate.id"),

@@ -38,6 +38,11 @@ def partition(region: str) -> str:
     return "aws"
 
 
+def dns_suffix(partition: str) -> str:
+    """The end of host names in a partition."""
+    return "amazonaws.com.cn" if partition == "aws-cn" else "amazonaws.com"
+
+
 def arn(birth: Birth, service: str, path: str, *, regional: bool = True) -> str:
     """`arn:aws:<service>:<region>:<account>:<path>`; global services have an empty region."""
     where = region(birth) if regional else ""

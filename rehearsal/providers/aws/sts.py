@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from rehearsal.providers.aws.common import account, partition
+from rehearsal.providers.aws.common import account, dns_suffix, partition
 from rehearsal.providers.package import Instance
 from rehearsal.providers.values import Properties
 
 
 def _partition(instance: Instance, _args: Properties) -> Properties:
     name = partition(instance.config["region"])
-    suffix = _dns_suffix(name)
+    suffix = dns_suffix(name)
     return {
         "id": name,
         "partition": name,
         "dnsSuffix": suffix,
         "reverseDnsPrefix": ".".join(reversed(suffix.split("."))),
     }
-
-
-def _dns_suffix(partition: str) -> str:
-    return "amazonaws.com.cn" if partition == "aws-cn" else "amazonaws.com"
 
 
 def _region(instance: Instance, args: Properties) -> Properties:
@@ -29,7 +25,7 @@ def _region(instance: Instance, args: Properties) -> Properties:
         "name": name,
         "region": name,
         "description": name,
-        "endpoint": f"ec2.{name}.{_dns_suffix(partition(name))}",
+        "endpoint": f"ec2.{name}.{dns_suffix(partition(name))}",
     }
 
 

@@ -134,6 +134,28 @@ def test_create_gives_what_aws_gives(eu):
     assert outputs["vpcConfig"]["clusterSecurityGroupId"].startswith("sg-")
 
 
+@pytest.mark.parametrize(
+    ("region", "partition", "suffix"),
+    [("eu-west-1", "aws", "amazonaws.com"), ("cn-north-1", "aws-cn", "amazonaws.com.cn")],
+)
+def test_a_repository_is_found_under_its_registry(connect, region, partition, suffix):
+    provider = connect("aws", region=region, allowedAccountIds='["111122223333"]')
+    identifier, outputs = provider.make("aws:ecr/repository:Repository", "r", name="a/b")
+    assert identifier == "a/b"
+    assert outputs["arn"] == f"arn:{partition}:ecr:{region}:111122223333:repository/a/b"
+    assert outputs["repositoryUrl"] == f"111122223333.dkr.ecr.{region}.{suffix}/a/b"
+
+
+def test_a_version_belongs_to_its_secret(eu):
+    secret, _ = eu.make("aws:secretsmanager/secret:Secret", "s", name="a/b")
+    assert secret.startswith("arn:aws:secretsmanager:eu-west-1:111122223333:secret:a/b-")
+    first, outputs = eu.make("aws:secretsmanager/secretVersion:SecretVersion", "v", secretId=secret, secretString="x")
+    second, _ = eu.make("aws:secretsmanager/secretVersion:SecretVersion", "v", secretId=secret, secretString="y")
+    assert outputs["secretArn"] == outputs["arn"] == secret
+    assert first != second
+    assert first.startswith(f"{secret}|")
+
+
 def test_create_is_the_same_in_every_run_and_differs_between_resources(connect):
     eu = connect("aws", region="eu-west-1")
     one, _ = eu.make(VPC, "a")

@@ -12,6 +12,9 @@ import serving
 from infra.cluster.cluster import Cluster, ClusterArgs
 from infra.cluster.system_nodes import SystemNodes, SystemNodesArgs
 from infra.iam import read_prefixes
+from infra.image_cache.image_cache import ImageCache, ImageCacheArgs
+from infra.image_cache.rewrite import image_cache_facts
+from infra.image_cache.settings import ImageCacheSettings
 from infra.model_bucket import ModelBucket, ModelBucketArgs
 from infra.mountpoint import Mountpoint, MountpointArgs
 from infra.naming import partition_of
@@ -24,6 +27,16 @@ from tests.harness import REGION, stack_settings
 
 DEV = parse(stack_settings("dev"), REGION)
 PARTITION = partition_of(REGION)
+CACHE = ImageCacheSettings.model_validate(
+    {
+        "prefix": "a-stack",
+        "upstreams": ["ecr-public", "docker-hub"],
+        "untaggedDays": 14,
+        "keepTags": 20,
+        "repositories": {"engine": {"keepOnDestroy": True}},
+    }
+)
+IMAGES = image_cache_facts(CACHE, account="000000000000", region=REGION, partition=PARTITION)
 
 
 def _network(name: str) -> NetworkArgs:
@@ -42,6 +55,7 @@ def _cluster(name: str) -> ClusterArgs:
         cluster_name=name,
         network=Network(f"{name}-net", _network(name)),
         partition=PARTITION,
+        node_statements=(),
         tags=DEV.tags,
     )
 
@@ -53,6 +67,7 @@ def _system_nodes(name: str) -> SystemNodesArgs:
         kubernetes_version=DEV.cluster.version,
         subnet_ids=["subnet-1", "subnet-2"],
         partition=PARTITION,
+        statements=(),
         tags=DEV.tags,
         after=[],
     )
@@ -72,6 +87,10 @@ def _mountpoint(name: str) -> MountpointArgs:
     return MountpointArgs(cluster=cluster, versions=DEV.cluster.addons, bucket_arn="arn:aws:s3:::b")
 
 
+def _image_cache(_name: str) -> ImageCacheArgs:
+    return ImageCacheArgs(settings=CACHE, credentials={"docker-hub": pulumi.Output.secret("{}")})
+
+
 def _namespace(name: str) -> ServingNamespaceArgs:
     return ServingNamespaceArgs(namespace=name)
 
@@ -83,6 +102,7 @@ def _server(name: str) -> VllmServerArgs:
         settings=server,
         pool=DEV.gpu_pools[server.pool],
         region=REGION,
+        images=IMAGES,
         bucket="b",
         identity=PodIdentity(f"{name}-id", _pod_identity(name)),
         mountpoint=Mountpoint(f"{name}-mount", _mountpoint(f"{name}-mount")),
@@ -97,6 +117,7 @@ ARGS: Mapping[type[pulumi.ComponentResource], Callable[[str], Any]] = {
     SystemNodes: _system_nodes,
     PodIdentity: _pod_identity,
     Mountpoint: _mountpoint,
+    ImageCache: _image_cache,
     ServingNamespace: _namespace,
     VllmServer: _server,
 }

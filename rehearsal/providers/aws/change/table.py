@@ -219,5 +219,46 @@ _S3 = {
     "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": _OF_BUCKET,
 }
 
-RULES: dict[str, Rule] = _EC2 | _IAM | _EKS | _KMS | _S3
+_ECR = {
+    "aws:ecr/repository:Repository": Rule(
+        schema="AWS::ECR::Repository",
+        names={
+            "RepositoryName": "name",
+            "EncryptionConfiguration": "encryptionConfigurations",
+            "EncryptionConfiguration/EncryptionType": "encryptionConfigurations.encryptionType",
+            "EncryptionConfiguration/KmsKey": "encryptionConfigurations.kmsKey",
+        },
+        keeps=("encryptionConfigurations", "imageScanningConfiguration"),  # tf: SuppressMissingOptional...
+        defaults={"forceDelete": False, "imageTagMutability": "MUTABLE"},  # tf
+    ),
+    "aws:ecr/lifecyclePolicy:LifecyclePolicy": Rule(replaces=("policy", "repository")),  # tf
+    "aws:ecr/pullThroughCacheRule:PullThroughCacheRule": Rule(
+        schema="AWS::ECR::PullThroughCacheRule",
+        names={"UpstreamRegistry": None},
+        updates=("credentialArn", "customRoleArn"),  # UpdatePullThroughCacheRule [tf]
+    ),
+    "aws:ecr/repositoryCreationTemplate:RepositoryCreationTemplate": Rule(
+        schema="AWS::ECR::RepositoryCreationTemplate",
+        sets=("appliedFors",),  # tf
+        keeps=("encryptionConfigurations",),  # tf
+        defaults={"imageTagMutability": "MUTABLE"},  # tf
+    ),
+}
+
+_SECRETS_MANAGER = {
+    "aws:secretsmanager/secret:Secret": Rule(
+        schema="AWS::SecretsManager::Secret",
+        replaces=("namePrefix", "type"),  # tf, and for `type` the SDK's docstring
+        sets=("replicas",),  # tf
+        keeps=("policy", "replicas"),  # tf
+        defaults={"forceOverwriteReplicaSecret": False, "recoveryWindowInDays": 30},  # tf
+    ),
+    "aws:secretsmanager/secretVersion:SecretVersion": Rule(
+        replaces=("secretBinary", "secretId", "secretString", "secretStringWoVersion"),  # tf
+        sets=("versionStages",),  # tf
+        keeps=("versionStages",),  # tf
+    ),
+}
+
+RULES: dict[str, Rule] = _EC2 | _IAM | _EKS | _KMS | _S3 | _ECR | _SECRETS_MANAGER
 """Type token to rule; a test holds it against the kinds of the offline provider."""

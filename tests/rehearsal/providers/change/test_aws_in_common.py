@@ -10,6 +10,7 @@ BUCKET = "aws:s3/bucket:Bucket"
 CLUSTER = "aws:eks/cluster:Cluster"
 GROUP = "aws:ec2/securityGroup:SecurityGroup"
 NODES = "aws:eks/nodeGroup:NodeGroup"
+REPOSITORY = "aws:ecr/repository:Repository"
 ROLE = "aws:iam/role:Role"
 SUBNET = "aws:ec2/subnet:Subnet"
 VERSIONING = "aws:s3/bucketVersioning:BucketVersioning"
@@ -29,6 +30,7 @@ CONTROL = {"name": "c", "roleArn": "r", "vpcConfig": {"subnetIds": ["a", "b"]}}
         (NODES, {**NODE_GROUP, "instanceTypes": ["a"]}, {**NODE_GROUP, "instanceTypes": None}),
         (BUCKET, {"tags": {}}, {}),
         (GROUP, {}, {"description": "Managed by Pulumi"}),
+        (REPOSITORY, {"imageScanningConfiguration": {"scanOnPush": True}}, {"imageTagMutability": "MUTABLE"}),
     ],
     ids=[
         "a default written out",
@@ -38,6 +40,7 @@ CONTROL = {"name": "c", "roleArn": "r", "vpcConfig": {"subnetIds": ["a", "b"]}}
         "computed list",
         "empty",
         "text",
+        "suppressed block",
     ],
 )
 def test_what_says_the_same_changes_nothing(eu, change, token, old, new):

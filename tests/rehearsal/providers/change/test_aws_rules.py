@@ -15,11 +15,13 @@ from rehearsal.providers.aws.change.table import RULES
 WITHOUT_INPUT = {
     "aws:ec2/eip:Eip": ["TransferAddress"],
     "aws:ec2/vpc:Vpc": ["VpcEncryptionControl"],
+    "aws:ecr/pullThroughCacheRule:PullThroughCacheRule": ["UpstreamRegistry"],
     "aws:eks/addon:Addon": ["NamespaceConfig"],
 }
 # Decided by the table alone: CloudFormation has no such type, or replaces what the AWS provider updates.
 WITHOUT_SCHEMA = [
     "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup",
+    "aws:ecr/lifecyclePolicy:LifecyclePolicy",
     "aws:eks/accessPolicyAssociation:AccessPolicyAssociation",
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
     "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration",
@@ -27,6 +29,7 @@ WITHOUT_SCHEMA = [
     "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",
     "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",
     "aws:s3/bucketVersioning:BucketVersioning",
+    "aws:secretsmanager/secretVersion:SecretVersion",
     "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule",
     "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule",
 ]

@@ -21,6 +21,31 @@ RULE = {"securityGroupId": "g", "ipProtocol": "tcp", "fromPort": 1, "toPort": 2,
 # one's id at {}).
 CASES = [
     (
+        "aws:ecr/pullThroughCacheRule:PullThroughCacheRule",
+        {"ecrRepositoryPrefix": "p", "upstreamRegistryUrl": "quay.io"},
+        {"upstreamRegistryUrl": "ghcr.io"},
+        "PullThroughCacheRuleAlreadyExistsException: {} already exists in the offline cloud with the same "
+        'ecrRepositoryPrefix "p"',
+    ),
+    (
+        "aws:ecr/repositoryCreationTemplate:RepositoryCreationTemplate",
+        {"prefix": "p", "appliedFors": ["PULL_THROUGH_CACHE"]},
+        {"description": "x"},
+        'TemplateAlreadyExistsException: {} already exists in the offline cloud with the same prefix "p"',
+    ),
+    (
+        "aws:ecr/repository:Repository",
+        {"name": "r"},
+        {"imageTagMutability": "IMMUTABLE"},
+        'RepositoryAlreadyExistsException: {} already exists in the offline cloud with the same name "r"',
+    ),
+    (
+        "aws:secretsmanager/secret:Secret",
+        {"name": "s"},
+        {"description": "x"},
+        'ResourceExistsException: {} already exists in the offline cloud with the same name "s"',
+    ),
+    (
         IDENTITY,
         {"clusterName": "c", "namespace": "n", "serviceAccount": "s", "roleArn": "r"},
         {"roleArn": "q"},
@@ -203,6 +228,7 @@ def test_regions_do_not_collide_but_buckets_and_roles_do_everywhere(eu, connect,
             {"clusterName": "c", "principalArn": "p", "policyArn": "a"},
         ),
         ("aws:s3/bucketPolicy:BucketPolicy", {"bucket": "b", "policy": "{}"}),
+        ("aws:ecr/lifecyclePolicy:LifecyclePolicy", {"repository": "r", "policy": "{}"}),
     ],
 )
 def test_what_aws_overwrites_is_overwritten_and_gone_with_the_first_removal(eu, token, inputs):

@@ -1,0 +1,70 @@
+"""Users and tokens of upstream registries: from secret configuration to Secrets Manager, and nowhere else.
+
+They are no part of the settings: those are written to manifests and outputs.
+"""
+
+import json
+from collections.abc import Mapping
+
+import pulumi
+
+from infra.image_cache.settings import ImageCacheSettings
+from infra.image_cache.upstreams import UPSTREAMS
+from infra.section import Complaint
+
+FORM = '{"username": "...", "accessToken": "..."}'
+"""As ECR reads it from Secrets Manager."""
+KEYS = ("username", "accessToken")
+
+
+def credentials(
+    settings: ImageCacheSettings, config: pulumi.Config
+) -> tuple[Mapping[str, pulumi.Output[str]], list[Complaint]]:
+    """Return the secret text for ECR by upstream name, and what is missing or wrong.
+
+    A complaint never repeats a value. What is configured for an upstream that is off is not read.
+
+    Args:
+        settings: which upstreams are on.
+        config: of the project.
+    """
+    found: dict[str, pulumi.Output[str]] = {}
+    complaints: list[Complaint] = []
+    for name in settings.upstreams:
+        key = UPSTREAMS[name].credentials
+        if key is None:
+            continue
+        text, full = config.get(key), config.full_key(key)
+        if text is None:
+            complaints.append(_missing(name, full))
+        elif not pulumi.runtime.is_config_secret(full):
+            complaints.append(
+                Complaint((full,), "stored as plain text; withdraw that token and set a new one with --secret")
+            )
+        elif isinstance(parsed := _parsed(text), str):
+            complaints.append(Complaint((full,), f"{parsed}; expected {FORM}"))
+        else:
+            found[name] = pulumi.Output.secret(json.dumps(parsed))
+    return found, complaints
+
+
+def _missing(upstream: str, key: str) -> Complaint:
+    return Complaint(
+        ("imageCache", "upstreams"),
+        f"{upstream} needs the secret {key}; set it to {FORM} with `pulumi config set --secret {key}`"
+        f" (in a rehearsal --secret '{key}=...'), or leave {upstream} out",
+    )
+
+
+def _parsed(text: str) -> Mapping[str, str] | str:
+    """Return the two values without the white space around them, or what is wrong with the text."""
+    try:
+        value = json.loads(text)
+    except (json.JSONDecodeError, RecursionError):
+        return "not JSON"
+    if not isinstance(value, dict) or set(value) != set(KEYS):
+        return "not a mapping of exactly two keys"
+    # a trailing newline would be part of an HTTP header (PUL-02)
+    stripped = {key: value[key].strip() if isinstance(value[key], str) else "" for key in KEYS}
+    empty = [key for key, item in stripped.items() if not item]
+    return f"no text in {' and '.join(empty)}" if empty else stripped
