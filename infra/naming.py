@@ -3,6 +3,7 @@
 Everything that nobody else has to know is auto-named by the engine.
 """
 
+import hashlib
 import re
 from dataclasses import dataclass
 
@@ -12,6 +13,14 @@ CLUSTER_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 MOUNTPOINT_NAMESPACE = "kube-system"
 MOUNTPOINT_SERVICE_ACCOUNT = "s3-csi-driver-sa"
 """Both are fixed by the EKS add-on `aws-mountpoint-s3-csi-driver` (its chart's `node.serviceAccount.name`)."""
+
+KARPENTER_NAMESPACE = "kube-system"
+"""API priority and fairness puts the controller's requests before the pods' there (Karpenter's installation page)."""
+
+KARPENTER_SERVICE_ACCOUNT = "karpenter"
+
+SQS_NAME_LIMIT = 80
+"""SQS API, CreateQueue.QueueName: letters, digits, - and _, as in a cluster's name."""
 
 TECHNIQUES_ANNOTATION = "vllm-eks/techniques"
 """On a server's Deployment, not on its pod: what its start is made of, for people and for the plan."""
@@ -27,9 +36,13 @@ class Partition:
     name: str
     dns_suffix: str
 
+    def arn(self, service: str, resource: str, *, region: str = "", account: str = "") -> str:
+        """Return an ARN; global services have no region, what AWS owns has no account."""
+        return f"arn:{self.name}:{service}:{region}:{account}:{resource}"
+
     def managed_policy(self, policy: str) -> str:
         """Return the ARN of a policy that AWS manages."""
-        return f"arn:{self.name}:iam::aws:policy/{policy}"
+        return self.arn("iam", f"policy/{policy}", account="aws")
 
 
 def partition_of(region: str) -> Partition:
@@ -50,6 +63,19 @@ def endpoint_service(region: str, service: str) -> str:
     reversed_in_china = {"ecr.api", "ecr.dkr", "sts"}
     prefix = "cn.com.amazonaws" if region.startswith("cn-") and service in reversed_in_china else "com.amazonaws"
     return f"{prefix}.{region}.{service}"
+
+
+def shortened(name: str, limit: int) -> str:
+    """Return the name, cut to `limit` characters: the end becomes a hash of the whole, so that no two become one."""
+    if len(name) <= limit:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name[: limit - len(digest) - 1]}-{digest}"
+
+
+def interruption_queue(cluster: str) -> str:
+    """Return the name of the queue that tells a cluster's Karpenter of instances that end."""
+    return shortened(f"{cluster}-karpenter", SQS_NAME_LIMIT)
 
 
 def server_service_account(server: str) -> str:

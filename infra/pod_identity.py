@@ -4,8 +4,8 @@ Pods take the namespace and the service account from here, so that no letter can
 the association: the webhook injects credentials at admission and never later (amazon-eks-pod-identity-webhook#264).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pulumi
 from pulumi_aws import eks, iam
@@ -21,7 +21,10 @@ class PodIdentityArgs:
     """An output of the cluster: the association is made as soon as the control plane exists."""
     namespace: str
     service_account: str
-    statements: Sequence[Statement]
+    statements: Sequence[Statement] = ()
+    """One inline policy."""
+    policies: Mapping[str, Sequence[Statement]] = field(default_factory=dict)
+    """Managed policies by name, for rights that are too many for one: each may have 6,144 characters."""
 
 
 class PodIdentity(pulumi.ComponentResource):
@@ -42,7 +45,17 @@ class PodIdentity(pulumi.ComponentResource):
             assume_role_policy=document(pod_identity_trust(args.cluster_name, args.namespace, args.service_account)),
             opts=child,
         )
-        rights = iam.RolePolicy(name, role=role.id, policy=document(*args.statements), opts=child)
+        rights: list[pulumi.Resource] = []
+        if args.statements:
+            rights.append(iam.RolePolicy(name, role=role.id, policy=document(*args.statements), opts=child))
+        for key, statements in args.policies.items():
+            policy = iam.Policy(
+                f"{name}-{key}",
+                description=f"{key} of {args.namespace}/{args.service_account}",
+                policy=document(*statements),
+                opts=child,
+            )
+            rights.append(iam.RolePolicyAttachment(f"{name}-{key}", role=role.name, policy_arn=policy.arn, opts=child))
         association = eks.PodIdentityAssociation(
             name,
             cluster_name=args.cluster_name,
@@ -50,7 +63,7 @@ class PodIdentity(pulumi.ComponentResource):
             service_account=args.service_account,
             role_arn=role.arn,
             # a pod that gets the role before its rights fails its first read and may never ask again
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[rights]),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=rights),
         )
 
         # the association's, not the arguments: credentials are injected at admission, so a pod that takes its namespace

@@ -6,22 +6,16 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import pulumi
-from pulumi_aws import eks, iam
+from pulumi_aws import eks
 from pulumi_aws.ec2 import LaunchTemplate
 from pydantic import AfterValidator, Field, StringConstraints
 
-from infra.iam import Statement, document, ec2_trust
+from infra.iam import Statement
 from infra.naming import Partition
+from infra.node_role import node_role
 from infra.section import EachOnce, Section, Whole
 
 SYSTEM_LABEL = "vllm-eks/system"
-
-NODE_POLICIES = (
-    "AmazonEKSWorkerNodePolicy",
-    "AmazonEKS_CNI_Policy",
-    "AmazonEC2ContainerRegistryPullOnly",
-    "AmazonSSMManagedInstanceCore",
-)
 
 OTHER_PROCESSORS = re.compile(r"^(a1|[a-z]+[0-9]+g[a-z]*|g[0-9]|gr[0-9]|p[0-9]|inf|trn|dl|vt|f[0-9]|mac)")
 """Families with Arm hosts (a `g` behind the generation) or accelerators: not for the x86_64 image, not for this job."""
@@ -77,20 +71,13 @@ class SystemNodes(pulumi.ComponentResource):
         super().__init__("vllm-eks:infra:SystemNodes", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
 
-        role = iam.Role(
+        role, rights = node_role(
             name,
             description="Nodes of the system node group",
-            assume_role_policy=document(ec2_trust(args.partition)),
+            partition=args.partition,
+            statements=args.statements,
             opts=child,
         )
-        rights: list[pulumi.Resource] = [
-            iam.RolePolicyAttachment(
-                f"{name}-{policy}", role=role.name, policy_arn=args.partition.managed_policy(policy), opts=child
-            )
-            for policy in NODE_POLICIES
-        ]
-        if args.statements:
-            rights.append(iam.RolePolicy(name, role=role.id, policy=document(*args.statements), opts=child))
         template = LaunchTemplate(
             name,
             # one hop: pods without host network cannot take the node's role from IMDS

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from rehearsal.providers.aws import ec2, ecr, eks, iam, kms, s3, secretsmanager, sts, vpc
+from rehearsal.providers.aws import cloudwatch, ec2, ecr, eks, iam, kms, s3, secretsmanager, sqs, sts, vpc
 from rehearsal.providers.aws.change import diff, diff_config
 from rehearsal.providers.aws.common import check
 from rehearsal.providers.package import Kind, Package
 
 KINDS: dict[str, Kind] = (
-    ec2.KINDS | vpc.KINDS | iam.KINDS | eks.KINDS | kms.KINDS | s3.KINDS | ecr.KINDS | secretsmanager.KINDS
+    ec2.KINDS | vpc.KINDS | iam.KINDS | eks.KINDS | kms.KINDS | s3.KINDS | ecr.KINDS | secretsmanager.KINDS | sqs.KINDS | cloudwatch.KINDS
 )
 
 

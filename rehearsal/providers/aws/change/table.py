@@ -260,5 +260,37 @@ _SECRETS_MANAGER = {
     ),
 }
 
-RULES: dict[str, Rule] = _EC2 | _IAM | _EKS | _KMS | _S3 | _ECR | _SECRETS_MANAGER
+_EVENTS = {
+    "aws:sqs/queue:Queue": Rule(
+        schema="AWS::SQS::Queue",
+        names={"QueueName": "name"},
+        replaces=("namePrefix",),  # tf
+        keeps=(
+            *("deduplicationScope", "fifoThroughputLimit", "kmsDataKeyReusePeriodSeconds", "policy"),  # tf
+            *("redriveAllowPolicy", "redrivePolicy", "sqsManagedSseEnabled"),  # tf
+        ),
+        defaults={
+            "contentBasedDeduplication": False,  # tf
+            "delaySeconds": 0,  # tf
+            "fifoQueue": False,  # tf
+            "messageRetentionSeconds": 345600,  # tf
+            "receiveWaitTimeSeconds": 0,  # tf
+            "visibilityTimeoutSeconds": 30,  # tf
+        },
+    ),
+    "aws:sqs/queuePolicy:QueuePolicy": Rule(replaces=("queueUrl",)),  # tf
+    "aws:cloudwatch/eventRule:EventRule": Rule(
+        schema="AWS::Events::Rule",
+        replaces=("eventBusName", "namePrefix"),  # tf
+        keeps=("state",),  # tf
+        defaults={"eventBusName": "default", "forceDestroy": False},  # tf
+    ),
+    "aws:cloudwatch/eventTarget:EventTarget": Rule(
+        replaces=("eventBusName", "rule", "targetId"),  # tf
+        keeps=("targetId",),  # tf
+        defaults={"eventBusName": "default", "forceDestroy": False},  # tf
+    ),
+}
+
+RULES: dict[str, Rule] = _EC2 | _IAM | _EKS | _KMS | _S3 | _ECR | _SECRETS_MANAGER | _EVENTS
 """Type token to rule; a test holds it against the kinds of the offline provider."""
