@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -40,7 +40,7 @@ class Section(BaseModel):
         """A field without a value: the section is what was right of a wrong one (`right_part`)."""
         if name in type(self).model_fields:
             raise UnreadableError(name)
-        raise AttributeError(f"{type(self).__name__} has no {name}")
+        return super().__getattr__(name)  # type: ignore[misc] # pydantic hides it from type checkers
 
 
 class UnreadableError(Exception):
@@ -165,12 +165,13 @@ def right_part(model: type[S], raw: object, wrong: set[tuple[str | int, ...]], a
             continue
         value = raw[path[-1]]
         inner: type[Section] | None = next(_sections(field.annotation), None)
+        by_name = get_origin(field.annotation) is Mapping
         if not any(complaint[: len(path)] == path for complaint in wrong):
             # the field's own constraints, without its alias
             annotation: Any = Annotated[(field.annotation, Field(), *field.metadata)]
             values[name] = TypeAdapter(annotation).validate_python(value)
-        elif isinstance(field.annotation, type) and issubclass(field.annotation, Section):
-            values[name] = right_part(field.annotation, value, wrong, path)
+        elif inner is not None and not by_name:
+            values[name] = right_part(inner, value, wrong, path)
         elif inner is not None and isinstance(value, Mapping):
             values[name] = {
                 key: right_part(inner, entry, wrong, (*path, key))

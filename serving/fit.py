@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from operator import attrgetter
 
 from infra.gpu_pools import GpuPool
+from infra.gpu_pools.warm_nodes import PodSize
 from serving.engine import GRACE_LIMIT, TEARDOWN, argument_problems
 from serving.server import ServerSettings, situation
 from serving.techniques import flag_owners, refusals, unknown_techniques
@@ -96,3 +97,15 @@ PLACEMENT_RULES = (_gpus, _weights, _host, _techniques)
 def pool_demand(name: str, servers: Mapping[str, ServerSettings]) -> dict[str, int]:
     """Return the GPUs that each server takes from a pool."""
     return {key: server.engine.tensor_parallel for key, server in servers.items() if server.pool == name}
+
+
+def largest(name: str, servers: Mapping[str, ServerSettings]) -> PodSize | None:
+    """Return the least place in which each server of a pool fits, or None where none runs on it."""
+    here = [server for server in servers.values() if server.pool == name]
+    if not here:
+        return None
+    return PodSize(
+        cpu=max(server.resources.cpu for server in here),
+        memory_gib=max(server.resources.memory_gib for server in here),
+        gpus=max(server.engine.tensor_parallel for server in here),
+    )

@@ -47,7 +47,8 @@ def test_all_mistakes_of_all_sections_are_reported_at_once() -> None:
     """A broken section, a broken pool and a broken server hide neither each other nor what spans the rest."""
     raw = stack_settings("dev")
     raw["network"]["cidr"] = "10.0.0.0/30"
-    raw["gpuPools"]["l4"] = {"product": "l4", "instanceTypes": ["g6.xlarge"], "capacity": "spot-first", "maxGpus": 0}
+    raw["gpuPools"]["l4"] = {**raw["gpuPools"]["rtx-pro-6000"], "product": "l4", "instanceTypes": ["g6.xlarge"]}
+    raw["gpuPools"]["l4"]["maxGpus"] = 0
     raw["servers"]["qwen"] = {**raw["servers"]["gemma"], "pool": "l40s"}
     raw["servers"]["gemma"]["techniques"] = ["typo"]
     raw["servers"]["llama"] = {**raw["servers"]["gemma"], "techniques": "streaming-loader"}
@@ -163,6 +164,8 @@ TWICE = {
     "cluster.access.platform-team.namespaces": "chat",
     "cluster.systemNodes.instanceTypes": "m7i.large",
     "gpuPools.rtx-pro-6000.instanceTypes": "g7e.2xlarge",
+    "gpuPools.rtx-pro-6000.techniques": "parallel-pull",
+    "gpuPools.rtx-pro-6000.capacity.reserved.ids": "cr-0123456789abcdef0",
     "servers.gemma.techniques": "streaming-loader",
 }
 
@@ -171,7 +174,10 @@ TWICE = {
 def test_PUL_04_a_value_that_stands_in_a_list_twice_is_refused_by_name(path: str) -> None:
     """Items become resources: the engine would answer with a bare duplicate URN, or a provider with a 409."""
     value = TWICE[path]
-    assert refusal(changed(path, [value, value])) == (
+    raw = stack_settings("dev")
+    if ".reserved." in path:
+        raw["gpuPools"]["rtx-pro-6000"]["capacity"] = {"reserved": {}}
+    assert refusal(changed(path, [value, value], raw)) == (
         f'the stack file has 1 mistake:\n  {path}: ["{value}", "{value}"]; {value} stands there twice'
     )
 

@@ -92,8 +92,8 @@ def test_it_is_the_key_that_changes_something_and_not_what_changes_with_it(toggl
     except pulumi.RunError:
         return  # one is refused without the other: they are one change
     both = record_program(toggle.settings())
-    before = {r.urn: facts(r) for r in beside.registered}
-    assert before != {r.urn: facts(r) for r in both.registered}
+    before, after = (({r.urn: facts(r) for r in it.registered}, it.outputs) for it in (beside, both))
+    assert before != after
 
 
 @pytest.mark.parametrize("toggle", TOGGLES, ids=str)

@@ -11,6 +11,10 @@ import infra
 import serving
 from infra.cluster.cluster import Cluster, ClusterArgs
 from infra.cluster.system_nodes import SystemNodes, SystemNodesArgs
+from infra.gpu_pools.device_plugin import DevicePlugin, DevicePluginArgs
+from infra.gpu_pools.gpu_pools import GpuPools, GpuPoolsArgs
+from infra.gpu_pools.manifests import Surroundings
+from infra.gpu_pools.warm_nodes import PodSize, WarmNodes, WarmNodesArgs
 from infra.iam import read_prefixes
 from infra.image_cache.image_cache import ImageCache, ImageCacheArgs
 from infra.image_cache.rewrite import image_cache_facts
@@ -91,6 +95,35 @@ def _image_cache(_name: str) -> ImageCacheArgs:
     return ImageCacheArgs(settings=CACHE, credentials={"docker-hub": pulumi.Output.secret("{}")})
 
 
+def _gpu_pools(name: str) -> GpuPoolsArgs:
+    return GpuPoolsArgs(
+        pools=DEV.gpu_pools,
+        surroundings=Surroundings(
+            cluster_name=name,
+            node_role="node",
+            subnet_ids=["subnet-1", "subnet-2"],
+            security_group_id="sg-1",
+            tags=DEV.tags,
+        ),
+        user_data=dict.fromkeys(DEV.gpu_pools, ""),
+        after=[],
+    )
+
+
+def _warm_nodes(name: str) -> WarmNodesArgs:
+    return WarmNodesArgs(
+        pools={key: pool.model_copy(update={"warm_nodes": 1}) for key, pool in DEV.gpu_pools.items()},
+        sizes=dict.fromkeys(DEV.gpu_pools, PodSize(cpu=6, memory_gib=48, gpus=1)),
+        namespace=name,
+        rewrite=str,
+        after=[],
+    )
+
+
+def _device_plugin(_name: str) -> DevicePluginArgs:
+    return DevicePluginArgs(rewrite=str, after=[])
+
+
 def _namespace(name: str) -> ServingNamespaceArgs:
     return ServingNamespaceArgs(namespace=name)
 
@@ -118,6 +151,9 @@ ARGS: Mapping[type[pulumi.ComponentResource], Callable[[str], Any]] = {
     PodIdentity: _pod_identity,
     Mountpoint: _mountpoint,
     ImageCache: _image_cache,
+    DevicePlugin: _device_plugin,
+    GpuPools: _gpu_pools,
+    WarmNodes: _warm_nodes,
     ServingNamespace: _namespace,
     VllmServer: _server,
 }

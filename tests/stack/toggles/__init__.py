@@ -2,9 +2,10 @@
 
 from tests.stack.toggles.images import IMAGES
 from tests.stack.toggles.platform import PLATFORM
+from tests.stack.toggles.pools import POOLS
 from tests.stack.toggles.servers import SERVERS
 from tests.stack.toggles.toggle import Toggle, change
 
-TOGGLES: tuple[Toggle, ...] = (*PLATFORM, *IMAGES, *SERVERS)
+TOGGLES: tuple[Toggle, ...] = (*PLATFORM, *IMAGES, *POOLS, *SERVERS)
 
 __all__ = ["TOGGLES", "Toggle", "change"]

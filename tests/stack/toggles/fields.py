@@ -26,12 +26,13 @@ class Key:
 
 
 def keys(model: type[Section] = Settings, above: str = "") -> Iterator[Key]:
-    """Yield every key without sections below it, and every mapping by name."""
+    """Yield every key that holds a value of its own, and every mapping by name."""
     for name, field in model.model_fields.items():
         pattern = f"{above}{field.alias or name}"
         inner = next(_sections(field.annotation), None)
         entries = get_origin(field.annotation) is Mapping
-        if inner is None or entries:
+        # a mapping that may be a word or a list instead is a key of its own beside those below it
+        if inner is None or entries or getattr(inner, "words", ()) or "tuple[" in str(field.annotation):
             yield Key(pattern, field.annotation, entries)
         if inner is not None:
             yield from keys(inner, f"{pattern}.*." if entries else f"{pattern}.")

@@ -1,6 +1,7 @@
-"""Toggles of the namespace, the GPU pools and the servers."""
+"""Toggles of the namespace and the servers."""
 
 from tests.harness import stack_settings
+from tests.stack.toggles.pools import L40S, POOL
 from tests.stack.toggles.toggle import Toggle
 
 _PARTS = (
@@ -10,31 +11,7 @@ _PARTS = (
 )
 _DEPLOYMENT = ("Deployment gemma",)
 _GEMMA = stack_settings("dev")["servers"]["gemma"]
-_L40S = {"product": "l40s", "instanceTypes": ["g6e.4xlarge"], "capacity": "on-demand", "maxGpus": 2}
-_POOL = "gpuPools.rtx-pro-6000"
-_POOLS = (
-    Toggle(path="gpuPools.l40s", value=_L40S, outputs=("gpuPools",)),
-    Toggle(path=_POOL, value=..., refused='servers.gemma.pool: "rtx-pro-6000"; allowed: none'),
-    Toggle(
-        path=f"{_POOL}.product",
-        value="l40s",
-        refused=f'{_POOL}.instanceTypes: ["g7e.2xlarge", "g7e.4xlarge"]; g7e.2xlarge has no whole l40s GPU, did you'
-        " mean g6e.2xlarge?; g7e.4xlarge has no whole l40s GPU, did you mean g6e.4xlarge?",
-    ),
-    Toggle(
-        path=f"{_POOL}.product",
-        value="l40s",
-        also={f"{_POOL}.instanceTypes": ["g6e.4xlarge"]},
-        changes=_DEPLOYMENT,
-        outputs=("gpuPools",),
-    ),
-    # twice the network: more readers
-    Toggle(path=f"{_POOL}.instanceTypes", value=["g7e.8xlarge"], changes=_DEPLOYMENT),
-    Toggle(path=f"{_POOL}.capacity", value="on-demand", outputs=("gpuPools",)),
-    Toggle(path=f"{_POOL}.maxGpus", value=4, outputs=("gpuPools",)),
-)
-
-_SERVERS = (
+SERVERS = (
     Toggle(
         path="namespace",
         value="llm",
@@ -55,7 +32,7 @@ _SERVERS = (
     Toggle(
         path="servers.gemma.pool",
         value="l40s",
-        also={"gpuPools.l40s": _L40S},
+        also={"gpuPools.l40s": L40S},
         changes=_DEPLOYMENT,
         outputs=("gpuPools",),
     ),
@@ -73,7 +50,7 @@ _SERVERS = (
     Toggle(
         path="servers.gemma.engine.tensorParallel",
         value=2,
-        also={f"{_POOL}.instanceTypes": ["g7e.12xlarge"]},
+        also={f"{POOL}.instanceTypes": ["g7e.12xlarge"]},
         changes=_DEPLOYMENT,
     ),
     *(
@@ -95,5 +72,3 @@ _SERVERS = (
         }.items()
     ),
 )
-
-SERVERS = (*_POOLS, *_SERVERS)

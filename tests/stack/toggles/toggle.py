@@ -1,5 +1,6 @@
 """What a toggle is: one key of a checked-in stack file, set to something else, and what must come of it."""
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,7 +51,7 @@ class Toggle:
 
     def settings(self) -> dict[str, Any]:
         """Return the stack file's settings with the change."""
-        return self._changed({self.path: self.value, **self.also})
+        return self._changed({**self.also, self.path: self.value})
 
     def settings_without(self) -> dict[str, Any]:
         """Return them with only what has to change beside it: what differs from these, the key itself has done."""
@@ -72,4 +73,4 @@ def change(raw: dict[str, Any], path: str, value: Any) -> None:
     if value is ...:
         del node[last]
     else:
-        node[last] = value
+        node[last] = copy.deepcopy(value)

@@ -1,0 +1,77 @@
+"""NVIDIA's device plugin: without it a node never offers its GPU, and Karpenter never takes it for ready (KP#2833).
+
+Nothing else of NVIDIA's is installed: the driver and the container toolkit are in the node image, and the GPU operator
+would bring both again.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+from pulumi_kubernetes.helm.v3 import Release
+
+from infra.gpu_pools.agreed import EVERY_TAINT, OS_LABEL, PRESENT_LABEL
+
+CHART, VERSION, REPOSITORY = "nvidia-device-plugin", "0.19.3", "https://nvidia.github.io/k8s-device-plugin"
+
+IMAGE = f"nvcr.io/nvidia/k8s-device-plugin:v{VERSION}"
+"""Pulled on the way of every cold start. ECR caches nothing of nvcr.io (aws.md 3), and no other registry was found that
+publishes it: a pool that pre-pulls lists it too."""
+
+NAMESPACE = "kube-system"
+
+
+def values(image: str) -> dict[str, Any]:
+    """Return the chart's values.
+
+    Args:
+        image: reference of the image with a tag.
+    """
+    repository, _, tag = image.rpartition(":")
+    return {
+        "image": {"repository": repository, "tag": tag, "pullPolicy": "IfNotPresent"},
+        # Labels that pools set themselves, so that nothing has to discover a GPU first. Bottlerocket has the plugin
+        # built in. The chart's own affinity is content with the first of them.
+        "nodeSelector": {PRESENT_LABEL: "true", OS_LABEL: "al2023"},
+        "tolerations": [dict(EVERY_TAINT)],
+        # without it the plugin looks for Mellanox devices on hosts with EFA (k8s-device-plugin#1692)
+        "mofedEnabled": False,
+        "gfd": {"enabled": False},
+        "nfd": {"enabled": False},
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class DevicePluginArgs:
+    """What the chart is given."""
+
+    rewrite: Callable[[str], str]
+    """From an upstream image reference to the one that nodes pull."""
+    after: Sequence[pulumi.Resource]
+    """The cluster with its first nodes."""
+
+
+class DevicePlugin(pulumi.ComponentResource):
+    """The chart. It comes before the pools, so that the first node finds it, and costs nothing while there is none."""
+
+    image: pulumi.Output[str]
+    """What its pods run, as they spell it."""
+
+    def __init__(self, name: str, args: DevicePluginArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("vllm-eks:infra:DevicePlugin", name, None, opts)
+        image = args.rewrite(IMAGE)
+        Release(
+            name,
+            name=CHART,
+            chart=CHART,
+            version=VERSION,
+            repository_opts={"repo": REPOSITORY},
+            namespace=NAMESPACE,
+            values=values(image),
+            # nodes come and go at any time: none that is just starting may decide over an `up`
+            skip_await=True,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=list(args.after)),
+        )
+        self.image = pulumi.Output.from_input(image)
+        self.register_outputs({"image": self.image})
