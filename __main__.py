@@ -4,22 +4,32 @@ import pulumi
 
 import outputs
 import settings
-from infra import gpu_pools, providers
+from infra import providers
 from infra.cluster.cluster import Cluster, ClusterArgs
+from infra.gpu_pools import published
+from infra.gpu_pools.device_plugin import DevicePlugin, DevicePluginArgs, node_images
+from infra.gpu_pools.gpu_pools import GpuPools, GpuPoolsArgs
+from infra.gpu_pools.manifests import Surroundings, needs_static_capacity
+from infra.gpu_pools.warm_nodes import WarmNodes, WarmNodesArgs
 from infra.iam import read_prefixes
 from infra.image_cache.documents import node_statements
 from infra.image_cache.image_cache import ImageCache, ImageCacheArgs
 from infra.image_cache.rewrite import image_cache_facts
+from infra.karpenter.controller import Karpenter, KarpenterArgs
+from infra.karpenter.identity import KarpenterIdentity, KarpenterIdentityArgs
+from infra.karpenter.policies import Scope
 from infra.model_bucket import ModelBucket, ModelBucketArgs
 from infra.mountpoint import Mountpoint, MountpointArgs
-from infra.naming import partition_of, server_service_account
+from infra.naming import Place, partition_of, server_service_account
 from infra.network import Network, NetworkArgs
 from infra.pod_identity import PodIdentity, PodIdentityArgs
+from serving.fit import engine_images, largest_by_pool
 from serving.namespace import ServingNamespace, ServingNamespaceArgs
 from serving.server import VllmServer, VllmServerArgs
 
 region, stack, credentials = settings.load()
-partition = partition_of(region)
+place = Place(partition_of(region), region, stack.account.id)
+images = image_cache_facts(stack.image_cache, place)
 
 aws = pulumi.ResourceOptions(provider=providers.aws(region, stack.account.id, stack.tags))
 
@@ -34,18 +44,17 @@ network = Network(
     ),
     aws,
 )
-place = {"account": stack.account.id, "region": region, "partition": partition}
-images = image_cache_facts(stack.image_cache, **place)
 image_cache = ImageCache("images", ImageCacheArgs(settings=stack.image_cache, credentials=credentials), aws)
-bucket = ModelBucket("models", ModelBucketArgs(settings=stack.model_bucket, partition=partition), aws)
+pulls = node_statements(stack.image_cache, place)
+bucket = ModelBucket("models", ModelBucketArgs(settings=stack.model_bucket, partition=place.partition), aws)
 cluster = Cluster(
     "cluster",
     ClusterArgs(
         settings=stack.cluster,
         cluster_name=stack.name,
         network=network,
-        partition=partition,
-        node_statements=node_statements(stack.image_cache, **place),
+        partition=place.partition,
+        node_statements=pulls,
         tags=stack.tags,
     ),
     aws,
@@ -67,9 +76,58 @@ identities = {
     for name, server in stack.servers.items()
 }
 
-kubernetes = pulumi.ResourceOptions(provider=providers.kubernetes(cluster))
+karpenter_identity = KarpenterIdentity(
+    "karpenter",
+    KarpenterIdentityArgs(
+        scope=Scope(partition=place.partition, region=region, account=place.account, cluster=stack.name),
+        release=stack.karpenter.minor,
+        cluster_name=cluster.name,
+        node_statements=pulls,
+    ),
+    aws,
+)
 
+kubernetes = pulumi.ResourceOptions(provider=providers.kubernetes(cluster, image_cache))
+
+karpenter = Karpenter(
+    "karpenter",
+    KarpenterArgs(
+        settings=stack.karpenter,
+        identity=karpenter_identity,
+        cluster=cluster,
+        static_capacity=needs_static_capacity(stack.gpu_pools.values()),
+    ),
+    kubernetes,
+)
+device_plugin = DevicePlugin("device-plugin", DevicePluginArgs(images=images, after=[cluster]), kubernetes)
+pools = GpuPools(
+    "gpu-pools",
+    GpuPoolsArgs(
+        pools=stack.gpu_pools,
+        surroundings=Surroundings(
+            cluster_name=stack.name,
+            node_role=karpenter_identity.node_role_name,
+            subnet_ids=list(network.private_subnet_ids.values()),
+            security_group_id=cluster.security_group_id,
+            tags=stack.tags,
+        ),
+        images={name: node_images(engine_images(name, stack.servers), images) for name in stack.gpu_pools},
+        after=[karpenter, karpenter_identity, device_plugin, network],
+    ),
+    kubernetes,
+)
 namespace = ServingNamespace("serving", ServingNamespaceArgs(namespace=stack.namespace), kubernetes)
+warm_nodes = WarmNodes(
+    "warm-nodes",
+    WarmNodesArgs(
+        pools=stack.gpu_pools,
+        sizes=largest_by_pool(stack.servers),
+        namespace=namespace.name,
+        images=images,
+        after=[pools],
+    ),
+    kubernetes,
+)
 servers = {
     name: VllmServer(
         name,
@@ -83,6 +141,8 @@ servers = {
             identity=identities[name],
             mountpoint=mountpoint,
             namespace=namespace,
+            pools=pools,
+            priority=warm_nodes.server_priority,
         ),
         kubernetes,
     )
@@ -97,7 +157,7 @@ outputs.export(
         "kubeconfig": cluster.kubeconfig,
         "namespace": namespace.name,
         "model_bucket": bucket.name,
-        "gpu_pools": {name: gpu_pools.published(name, pool) for name, pool in stack.gpu_pools.items()},
+        "gpu_pools": {name: published(name, pool, region) for name, pool in stack.gpu_pools.items()},
         "servers": {
             name: {"url": servers[name].url, "model": server.model.served_name}
             for name, server in stack.servers.items()

@@ -33,9 +33,11 @@ class GpuPool(Published):
     node_selector: Mapping[str, str]
     toleration: Mapping[str, str]
     capacity: str
-    """`spot-first`: a pod may be given two minutes to end; or `on-demand`."""
+    """`spot-first`: a pod may be given two minutes to end; `on-demand`, `reserved` or `static`."""
     max_gpus: int
     """What may run at once, of everybody."""
+    standing_usd_per_hour: str
+    """USD that its warm or static nodes cost on-demand: a figure, a range such as 3.36-4.2, or `unknown`."""
 
 
 class Platform(Published):

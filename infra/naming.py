@@ -45,6 +45,15 @@ class Partition:
         return self.arn("iam", f"policy/{policy}", account="aws")
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a stack lives in AWS: all that an ARN or a host name of its own has to say."""
+
+    partition: Partition
+    region: str
+    account: str
+
+
 def partition_of(region: str) -> Partition:
     """Return the partition of a region, from its name alone (botocore's partitions.json has the same prefixes)."""
     if region.startswith("cn-"):

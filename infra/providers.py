@@ -7,6 +7,7 @@ import pulumi_aws
 import pulumi_kubernetes
 
 from infra.cluster.cluster import Cluster
+from infra.image_cache.image_cache import ImageCache
 
 
 def aws(region: str, account_id: str, tags: Mapping[str, str]) -> pulumi_aws.Provider:
@@ -19,15 +20,16 @@ def aws(region: str, account_id: str, tags: Mapping[str, str]) -> pulumi_aws.Pro
     )
 
 
-def kubernetes(cluster: Cluster) -> pulumi_kubernetes.Provider:
+def kubernetes(cluster: Cluster, images: ImageCache) -> pulumi_kubernetes.Provider:
     """Return the provider of everything inside the cluster.
 
-    It depends on the whole cluster component: objects come after nodes and add-ons and are destroyed before them. Its
-    identity is the endpoint, so that no other change of the cluster replaces it and all that it owns (pulumi-eks#207).
+    It depends on the whole cluster component and on the rules by which nodes pull images: objects come after them and
+    are destroyed before them. Its identity is the endpoint, so that no other change of the cluster replaces it and all
+    that it owns (pulumi-eks#207).
     """
     return pulumi_kubernetes.Provider(
         "kubernetes",
         kubeconfig=cluster.kubeconfig,
         cluster_identifier=cluster.endpoint,
-        opts=pulumi.ResourceOptions(depends_on=[cluster]),
+        opts=pulumi.ResourceOptions(depends_on=[cluster, images]),
     )

@@ -99,13 +99,19 @@ def pool_demand(name: str, servers: Mapping[str, ServerSettings]) -> dict[str, i
     return {key: server.engine.tensor_parallel for key, server in servers.items() if server.pool == name}
 
 
-def largest(name: str, servers: Mapping[str, ServerSettings]) -> PodSize | None:
-    """Return the least place in which each server of a pool fits, or None where none runs on it."""
-    here = [server for server in servers.values() if server.pool == name]
-    if not here:
-        return None
-    return PodSize(
-        cpu=max(server.resources.cpu for server in here),
-        memory_gib=max(server.resources.memory_gib for server in here),
-        gpus=max(server.engine.tensor_parallel for server in here),
-    )
+def engine_images(name: str, servers: Mapping[str, ServerSettings]) -> list[str]:
+    """Return the upstream references that the servers of a pool run, each once, in the order of their names."""
+    return sorted({server.engine.image_reference for server in servers.values() if server.pool == name})
+
+
+def largest_by_pool(servers: Mapping[str, ServerSettings]) -> dict[str, PodSize]:
+    """Return, by pool, the least place in which each of its servers fits. A pool without servers has none."""
+    sizes: dict[str, PodSize] = {}
+    for server in servers.values():
+        before = sizes.get(server.pool, PodSize(cpu=0, memory_gib=0, gpus=0))
+        sizes[server.pool] = PodSize(
+            cpu=max(before.cpu, server.resources.cpu),
+            memory_gib=max(before.memory_gib, server.resources.memory_gib),
+            gpus=max(before.gpus, server.engine.tensor_parallel),
+        )
+    return sizes

@@ -126,13 +126,14 @@ def template(
     situation: Situation,
     *,
     image: str,
+    priority: pulumi.Input[str],
     service_account: pulumi.Input[str],
     labels: Mapping[str, str],
     node_selector: Mapping[str, str],
 ) -> Manifest:
     """Return the pod template of the Deployment.
 
-    `image`: the engine's, as nodes pull it.
+    `image`: the engine's, as nodes pull it. `priority`: name of a priority class.
     """
     return {
         "metadata": {
@@ -147,6 +148,7 @@ def template(
             "automountServiceAccountToken": False,
             # a Service called `vllm` would set VLLM_PORT=tcp://... (vllm#34199)
             "enableServiceLinks": False,
+            "priorityClassName": priority,
             "nodeSelector": dict(node_selector),
             "tolerations": [toleration()],
             "terminationGracePeriodSeconds": situation.shutdown.grace,

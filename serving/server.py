@@ -9,6 +9,7 @@ from pulumi_kubernetes.core.v1 import PersistentVolume, PersistentVolumeClaim, S
 from pydantic import Field
 
 from infra.gpu_pools import GpuPool, node_selector
+from infra.gpu_pools.gpu_pools import GpuPools
 from infra.image_cache.rewrite import ImageCacheFacts, rewritten
 from infra.mountpoint import Mountpoint
 from infra.naming import TECHNIQUES_ANNOTATION
@@ -50,7 +51,7 @@ def situation(settings: ServerSettings, pool: GpuPool, region: str) -> Situation
 
 @dataclass(frozen=True, kw_only=True)
 class VllmServerArgs:
-    """Settings as plain values; identity, mount and namespace whole, because pods come after all of each."""
+    """Settings as plain values; identity, mount, namespace and pools whole, because pods come after all of each."""
 
     name: str
     """Of the server: its Deployment and Service are called so."""
@@ -62,6 +63,9 @@ class VllmServerArgs:
     identity: PodIdentity
     mountpoint: Mountpoint
     namespace: ServingNamespace
+    pools: GpuPools
+    priority: pulumi.Input[str]
+    """Priority class of the pod."""
 
 
 class VllmServer(pulumi.ComponentResource):
@@ -103,6 +107,7 @@ class VllmServer(pulumi.ComponentResource):
                     pod,
                     about,
                     image=rewritten(settings.engine.image_reference, args.images),
+                    priority=args.priority,
                     service_account=account.metadata.name,
                     labels=labels,
                     node_selector=node_selector(settings.pool, args.pool),
@@ -110,8 +115,9 @@ class VllmServer(pulumi.ComponentResource):
             },
             opts=pulumi.ResourceOptions(
                 parent=self,
-                # the driver that mounts; the identity comes first by its namespace, which is the association's
-                depends_on=[args.mountpoint],
+                # the driver that mounts, and the pools: a pod that outlived its own would hold a node of nobody's. The
+                # identity comes first by its namespace, which is the association's.
+                depends_on=[args.mountpoint, args.pools],
                 custom_timeouts=pulumi.CustomTimeouts(create=f"{PULUMI_TIMEOUT}s", update=f"{PULUMI_TIMEOUT}s"),
             ),
         )

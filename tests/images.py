@@ -10,6 +10,9 @@ from infra.image_cache.rewrite import ImageCacheFacts, rewritten
 from infra.node_boot.prepull import PROGRAM
 from tests.recording import Recording
 
+NO_CACHE = ImageCacheFacts(registry="registry.example", prefix="a-stack", upstreams=(), repositories=())
+"""Every image as it stands."""
+
 PAST_THE_CACHE = {
     "public.ecr.aws/karpenter/controller": (
         "pinned by digest, which a cold cache cannot serve: Karpenter would not start, and no node to debug on"

@@ -47,7 +47,12 @@ class Cloud(Mocks):
     def _cluster(self, args: MockResourceArgs) -> dict[str, Any]:
         name = args.inputs["name"]
         urn = f"urn:pulumi:test::vllm-eks::eks:index:Cluster$aws:eks/cluster:Cluster::{args.name}-eksCluster"
-        made = {"name": name, "endpoint": f"https://{name}.eks.example", "arn": f"arn:aws:eks:::cluster/{name}"}
+        made = {
+            "name": name,
+            "vpcConfig": {"clusterSecurityGroupId": "sg-cluster"},
+            "endpoint": f"https://{name}.eks.example",
+            "arn": f"arn:aws:eks:::cluster/{name}",
+        }
         self.monitor.resources[urn] = MockMonitor.ResourceRegistration(urn, name, made)
         kubeconfig = json.dumps({"clusters": [{"cluster": {"server": made["endpoint"]}}]})
         return {"eksCluster": {**REFERENCE, "urn": urn, "id": name, "packageVersion": ""}, "kubeconfigJson": kubeconfig}

@@ -119,6 +119,8 @@ class Cluster(pulumi.ComponentResource):
     name: pulumi.Output[str]
     """Known when the control plane exists: what needs only that (associations) does not wait for nodes."""
     endpoint: pulumi.Output[str]
+    security_group_id: pulumi.Output[str]
+    """EKS's own group: the one that nodes and control plane share."""
     kubeconfig: pulumi.Output[str]
     """JSON text without credentials: it runs `aws eks get-token`."""
 
@@ -159,6 +161,7 @@ class Cluster(pulumi.ComponentResource):
         eks_cluster = control_plane.eks_cluster
         self.name = eks_cluster.name
         self.endpoint = eks_cluster.endpoint
+        self.security_group_id = eks_cluster.vpc_config.cluster_security_group_id
         self.kubeconfig = control_plane.kubeconfig_json
 
         agents = [

@@ -4,7 +4,7 @@ Nothing else of NVIDIA's is installed: the driver and the container toolkit are 
 would bring both again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import pulumi
 from pulumi_kubernetes.helm.v3 import Release
 
 from infra.gpu_pools.agreed import EVERY_TAINT, OS_LABEL, PRESENT_LABEL
+from infra.image_cache.rewrite import ImageCacheFacts, rewritten
 
 CHART, VERSION, REPOSITORY = "nvidia-device-plugin", "0.19.3", "https://nvidia.github.io/k8s-device-plugin"
 
@@ -20,6 +21,11 @@ IMAGE = f"nvcr.io/nvidia/k8s-device-plugin:v{VERSION}"
 publishes it: a pool that pre-pulls lists it too."""
 
 NAMESPACE = "kube-system"
+
+
+def node_images(engines: Iterable[str], facts: ImageCacheFacts) -> list[str]:
+    """Return what a node pulls ahead: the engines' images first, which are 200 times as large as the plugin's."""
+    return [rewritten(image, facts) for image in (*engines, IMAGE)]
 
 
 def values(image: str) -> dict[str, Any]:
@@ -46,8 +52,7 @@ def values(image: str) -> dict[str, Any]:
 class DevicePluginArgs:
     """What the chart is given."""
 
-    rewrite: Callable[[str], str]
-    """From an upstream image reference to the one that nodes pull."""
+    images: ImageCacheFacts
     after: Sequence[pulumi.Resource]
     """The cluster with its first nodes."""
 
@@ -55,23 +60,22 @@ class DevicePluginArgs:
 class DevicePlugin(pulumi.ComponentResource):
     """The chart. It comes before the pools, so that the first node finds it, and costs nothing while there is none."""
 
-    image: pulumi.Output[str]
-    """What its pods run, as they spell it."""
+    version: pulumi.Output[str]
+    """Of the chart: known when its DaemonSet exists."""
 
     def __init__(self, name: str, args: DevicePluginArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("vllm-eks:infra:DevicePlugin", name, None, opts)
-        image = args.rewrite(IMAGE)
-        Release(
+        release = Release(
             name,
             name=CHART,
             chart=CHART,
             version=VERSION,
             repository_opts={"repo": REPOSITORY},
             namespace=NAMESPACE,
-            values=values(image),
+            values=values(rewritten(IMAGE, args.images)),
             # nodes come and go at any time: none that is just starting may decide over an `up`
             skip_await=True,
             opts=pulumi.ResourceOptions(parent=self, depends_on=list(args.after)),
         )
-        self.image = pulumi.Output.from_input(image)
-        self.register_outputs({"image": self.image})
+        self.version = release.version
+        self.register_outputs({"version": self.version})

@@ -8,6 +8,7 @@ from pulumi_kubernetes.apiextensions import CustomResource
 
 from infra.gpu_pools.manifests import NODE_CLASS, NODE_POOL, Surroundings, node_class, node_pool, node_pool_name
 from infra.gpu_pools.pool import GpuPool
+from infra.node_boot import user_data
 
 DELETE_LIMIT = "30m"
 """A NodePool goes when its nodes are gone (foreground deletion): their termination grace and EC2's own time."""
@@ -19,8 +20,8 @@ class GpuPoolsArgs:
 
     pools: Mapping[str, GpuPool]
     surroundings: Surroundings
-    user_data: Mapping[str, pulumi.Input[str]]
-    """By pool (`infra.node_boot.user_data`)."""
+    images: Mapping[str, Sequence[str]]
+    """By pool: what its pods run, as they spell it, in the order to pull."""
     after: Sequence[pulumi.Resource]
     """Karpenter with its definitions and rights, and the device plugin: pools come after them and go before."""
 
@@ -50,7 +51,7 @@ class GpuPools(pulumi.ComponentResource):
             kind="EC2NodeClass",
             # not ready, it would leave the pool silent: no image for this Kubernetes version, no subnet, no rights
             metadata={"name": key, "annotations": {"pulumi.com/waitFor": "condition=Ready"}},
-            spec=node_class(key, pool, args.surroundings, args.user_data[key]),
+            spec=node_class(key, pool, args.surroundings, user_data(pool.boot(args.images[key]))),
             opts=opts,
         )
         its_pool = CustomResource(

@@ -3,7 +3,7 @@
 A server that comes takes the place of such a pod at once; the pod then waits, and Karpenter makes the next node for it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from pulumi_kubernetes.scheduling.v1 import PriorityClass
 
 from infra.gpu_pools.agreed import GPU_RESOURCE, node_selector, toleration
 from infra.gpu_pools.pool import GpuPool
+from infra.image_cache.rewrite import ImageCacheFacts, rewritten
 
 SERVERS, WARM_NODES = "vllm-servers", "vllm-warm-nodes"
 """Names of the priority classes. They belong to the cluster, and the cluster to the stack."""
@@ -48,8 +49,7 @@ class WarmNodesArgs:
     """By pool; each pool with warm nodes has one."""
     namespace: pulumi.Input[str]
     """Where the pause pods run."""
-    rewrite: Callable[[str], str]
-    """From an upstream image reference to the one that nodes pull."""
+    images: ImageCacheFacts
     after: Sequence[pulumi.Resource]
     """The pools: their pods come after them and go before."""
 
@@ -86,7 +86,11 @@ class WarmNodes(pulumi.ComponentResource):
                         "annotations": {"pulumi.com/skipAwait": "true"},
                     },
                     spec=deployment(
-                        key, pool, args.sizes[key], args.rewrite(PAUSE_IMAGE), classes[WARM_NODES].metadata.name
+                        key,
+                        pool,
+                        args.sizes[key],
+                        rewritten(PAUSE_IMAGE, args.images),
+                        classes[WARM_NODES].metadata.name,
                     ),
                     opts=pulumi.ResourceOptions(parent=self, depends_on=list(args.after)),
                 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from infra.iam import Statement
 from infra.image_cache.settings import ImageCacheSettings
-from infra.naming import Partition
+from infra.naming import Place
 
 
 def cached_lifecycle(untagged_days: int, keep_tags: int) -> str:
@@ -54,16 +54,14 @@ def _policy(*rules: dict[str, Any]) -> str:
     return json.dumps({"rules": rules})
 
 
-def node_statements(
-    settings: ImageCacheSettings, *, account: str, region: str, partition: Partition
-) -> Sequence[Statement]:
+def node_statements(settings: ImageCacheSettings, place: Place) -> Sequence[Statement]:
     """Return what a node role needs beyond `AmazonEC2ContainerRegistryPullOnly`; nothing when nothing is cached.
 
     The first pull of an image makes its repository, and that managed policy does not allow it (aws.md 0.2).
     """
     if not settings.upstreams:
         return ()
-    registry = f"arn:{partition.name}:ecr:{region}:{account}:repository"
+    registry = place.partition.arn("ecr", "repository", region=place.region, account=place.account)
     return (
         {
             "Sid": "PullThrough",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from infra.image_cache.reference import image_reference
 from infra.image_cache.settings import ImageCacheSettings
 from infra.image_cache.upstreams import UPSTREAMS
-from infra.naming import Partition
+from infra.naming import Place
 from infra.section import nearest
 
 LONGEST_REPOSITORY = 256
@@ -41,12 +41,10 @@ class ImageCacheFacts:
         return {name: f"{self.registry}/{self.prefix}/{name}" for name in self.repositories}
 
 
-def image_cache_facts(
-    settings: ImageCacheSettings, *, account: str, region: str, partition: Partition
-) -> ImageCacheFacts:
+def image_cache_facts(settings: ImageCacheSettings, place: Place) -> ImageCacheFacts:
     """Return where the images of a stack lie."""
     return ImageCacheFacts(
-        registry=f"{account}.dkr.ecr.{region}.{partition.dns_suffix}",
+        registry=f"{place.account}.dkr.ecr.{place.region}.{place.partition.dns_suffix}",
         prefix=settings.prefix,
         upstreams=settings.upstreams,
         repositories=tuple(settings.repositories),

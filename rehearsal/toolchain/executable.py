@@ -38,7 +38,7 @@ class Program:
     version: str
     """The one that is downloaded or built."""
     asks: str
-    """The argument that makes it print its version."""
+    """The arguments that make it print its version."""
     says: str
     """What stands before the version in that output."""
     oldest: tuple[int, int, int]
@@ -154,7 +154,7 @@ def _version(program: Program, path: Path) -> str:
         }
         try:
             output = subprocess.run(  # noqa: S603 - what PATH or our cache says is the program
-                [str(path), program.asks],
+                [str(path), *program.asks.split()],
                 env=environment,
                 capture_output=True,
                 encoding="utf-8",

@@ -5,7 +5,7 @@ import json
 import pytest
 from pulumi_aws import ec2, eks, iam, kms
 
-from infra.cluster.system_nodes import NODE_POLICIES
+from infra.node_role import NODE_POLICIES
 from tests.harness import Recording, document, record_program, stack_settings
 
 CLUSTER = "eks:index:Cluster"
@@ -48,7 +48,7 @@ def test_EKS_01_authentication_is_api_with_explicit_entries_and_none_for_the_nod
             },
         }
     }
-    assert recording.maybe(eks.AccessEntry) == []
+    assert [r.name for r in recording.maybe(eks.AccessEntry)] == ["karpenter-nodes"]
     assert "kubernetes:core/v1:ConfigMap" not in {r.kind for r in recording.registered}
 
 
@@ -123,7 +123,8 @@ def test_an_old_minor_is_upgraded_instead_of_paid_for(recording: Recording) -> N
 
 def test_nodes_wait_for_their_rights_and_their_routes(recording: Recording) -> None:
     needed = recording.needs(recording.one(eks.NodeGroup).urn)
-    rights = {r.urn for r in recording.all(iam.RolePolicyAttachment)}
+    rights = {r.urn for r in recording.all(iam.RolePolicyAttachment) if r.name.startswith("cluster-system-")}
+    assert len(rights) == len(NODE_POLICIES)
     routes = {
         r.urn for r in (*recording.all(ec2.Route), *recording.all(ec2.NatGateway), *recording.all(ec2.VpcEndpoint))
     }

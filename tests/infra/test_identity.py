@@ -25,7 +25,7 @@ def associations(recording: Recording) -> dict[str, dict[str, Any]]:
 def test_IAM_01_trust_is_for_pods_of_one_service_account(recording: Recording) -> None:
     """Only AssumeRole, and the denial names neither the missing action nor the tags (terrapod PR#1500)."""
     found = associations(recording)
-    assert set(found) == {"gemma-server", "mountpoint-reader"}
+    assert set(found) == {"gemma-server", "mountpoint-reader", "karpenter-controller"}
     for name, association in found.items():
         (statement,) = document(recording.one(iam.Role, name), "assumeRolePolicy")["Statement"]
         assert statement["Principal"] == {"Service": "pods.eks.amazonaws.com"}
@@ -47,9 +47,11 @@ def test_IAM_01_every_association_is_of_an_account_that_a_pod_uses(recording: Re
     }
     accounts = {(r.inputs["metadata"]["namespace"], r.inputs["metadata"]["name"]) for r in recording.all(ACCOUNT)}
     addon = (MOUNTPOINT_NAMESPACE, MOUNTPOINT_SERVICE_ACCOUNT)
+    release = recording.one("kubernetes:helm.sh/v3:Release", "karpenter").inputs
+    controller = (release["namespace"], release["values"]["serviceAccount"]["name"])
     assert used == accounts
     found = {(a["namespace"], a["serviceAccount"]) for a in associations(recording).values()}
-    assert found == used | {addon}
+    assert found == used | {addon, controller}
     for account in recording.all(ACCOUNT):
         assert "eks.amazonaws.com/role-arn" not in (account.inputs["metadata"].get("annotations") or {})
 
@@ -57,7 +59,10 @@ def test_IAM_01_every_association_is_of_an_account_that_a_pod_uses(recording: Re
 def test_IAM_01_rights_then_association_then_pod(recording: Recording) -> None:
     """The webhook injects at admission and never later (amazon-eks-pod-identity-webhook#264)."""
     for association in recording.all(eks.PodIdentityAssociation):
-        assert recording.one(iam.RolePolicy, association.name).urn in recording.needs(association.urn)
+        of_role = (*recording.all(iam.RolePolicy), *recording.all(iam.RolePolicyAttachment))
+        rights = {r.urn for r in of_role if r.inputs["role"].removesuffix("-id") == association.name}
+        assert rights
+        assert rights <= recording.needs(association.urn)
     pod = recording.needs(recording.one(DEPLOYMENT).urn)
     assert {r.urn for r in recording.all(eks.PodIdentityAssociation)} <= pod
     assert {r.urn for r in recording.all(eks.Addon)} <= pod
@@ -103,7 +108,8 @@ def actions(recording: Recording) -> Iterator[str]:
 
 
 def test_no_identity_writes_or_holds_a_wildcard(recording: Recording) -> None:
-    assert set(actions(recording)) == {"s3:ListBucket", "s3:GetObject"}
+    nodes = {"ecr:BatchImportUpstreamImage", "ecr:CreateRepository"}
+    assert set(actions(recording)) == {"s3:ListBucket", "s3:GetObject"} | nodes
 
 
 def test_the_model_bucket_is_private_encrypted_versioned_and_tls_only(recording: Recording, stack: str) -> None:

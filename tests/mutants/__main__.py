@@ -27,7 +27,7 @@ Checked in: CI runs the mutants when what it checks out has another digest."""
 
 DECIDES = (
     *("infra", "serving", "rehearsal", "examples", "tests"),
-    *("__main__.py", "settings.py", "outputs.py", "Pulumi.yaml", "pyproject.toml", "requirements-dev.txt"),
+    *("__main__.py", "settings.py", "checks.py", "outputs.py", "Pulumi.yaml", "pyproject.toml", "requirements-dev.txt"),
     *("Pulumi.dev.yaml", "Pulumi.staging.yaml", "Pulumi.prod.yaml"),
 )
 """Program, rehearsal and tests: whole folders, so that a new file counts by itself."""

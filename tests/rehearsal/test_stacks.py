@@ -81,7 +81,7 @@ def variant(folder: Path, raw: dict[str, Any], region: str = "us-west-2") -> Pat
     """A copy of the program beside one stack file of its own, `Pulumi.dev.yaml`."""
     for name in ("infra", "serving"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("__main__.py", "settings.py", "outputs.py", "Pulumi.yaml"):
+    for name in ("__main__.py", "settings.py", "checks.py", "outputs.py", "Pulumi.yaml"):
         shutil.copy(ROOT / name, folder / name)
     config = {"aws:region": region, "pulumi:disable-default-providers": ["aws", "kubernetes"]}
     (folder / "Pulumi.dev.yaml").write_text(yaml.safe_dump({"config": {**config, "vllm-eks:settings": raw}}))

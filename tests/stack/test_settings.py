@@ -163,6 +163,7 @@ TWICE = {
     "cluster.logs": "audit",
     "cluster.access.platform-team.namespaces": "chat",
     "cluster.systemNodes.instanceTypes": "m7i.large",
+    "imageCache.upstreams": "quay",
     "gpuPools.rtx-pro-6000.instanceTypes": "g7e.2xlarge",
     "gpuPools.rtx-pro-6000.techniques": "parallel-pull",
     "gpuPools.rtx-pro-6000.capacity.reserved.ids": "cr-0123456789abcdef0",
@@ -220,7 +221,7 @@ def test_PUL_09_what_is_not_clearly_a_whole_number_is_refused(text: object) -> N
 def test_PUL_09_settings_that_are_no_mapping_are_refused(raw: object) -> None:
     assert refusal(raw) == (
         f"the stack file has 1 mistake:\n  vllm-eks:settings: {json.dumps(raw)} is not a mapping; expected the keys"
-        " name, account, tags, network, cluster, modelBucket, namespace, gpuPools, servers"
+        " name, account, tags, network, cluster, imageCache, modelBucket, namespace, karpenter, gpuPools, servers"
     )
 
 

@@ -10,7 +10,16 @@ from rehearsal.providers.aws.common import check
 from rehearsal.providers.package import Kind, Package
 
 KINDS: dict[str, Kind] = (
-    ec2.KINDS | vpc.KINDS | iam.KINDS | eks.KINDS | kms.KINDS | s3.KINDS | ecr.KINDS | secretsmanager.KINDS | sqs.KINDS | cloudwatch.KINDS
+    ec2.KINDS
+    | vpc.KINDS
+    | iam.KINDS
+    | eks.KINDS
+    | kms.KINDS
+    | s3.KINDS
+    | ecr.KINDS
+    | secretsmanager.KINDS
+    | sqs.KINDS
+    | cloudwatch.KINDS
 )
 
 

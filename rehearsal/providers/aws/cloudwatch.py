@@ -26,8 +26,6 @@ def _target(birth: Birth) -> Made:
 
 KINDS = {
     # PutRule and PutTargets overwrite what is there.
-    "aws:cloudwatch/eventRule:EventRule": Kind(
-        make=_rule, tagged=True, auto_name=AutoName(property="name", limit=64)
-    ),
+    "aws:cloudwatch/eventRule:EventRule": Kind(make=_rule, tagged=True, auto_name=AutoName(property="name", limit=64)),
     "aws:cloudwatch/eventTarget:EventTarget": Kind(make=_target),
 }

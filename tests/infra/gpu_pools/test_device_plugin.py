@@ -5,6 +5,7 @@ import pytest
 from infra.gpu_pools import labels
 from infra.gpu_pools.device_plugin import CHART, IMAGE, REPOSITORY, VERSION, DevicePlugin, DevicePluginArgs, values
 from tests.harness import record
+from tests.images import NO_CACHE
 from tests.infra.gpu_pools.pools import AMIS, pool
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
@@ -31,7 +32,7 @@ def test_KRP_10_it_tolerates_every_taint_and_brings_no_other_daemon() -> None:
 
 
 def test_the_release_is_pinned_and_waits_for_no_node() -> None:
-    recording = record(lambda: DevicePlugin("plugin", DevicePluginArgs(rewrite=lambda image: image, after=[])))
+    recording = record(lambda: DevicePlugin("plugin", DevicePluginArgs(images=NO_CACHE, after=[])))
     release = recording.one(RELEASE).inputs
     assert (release["chart"], release["version"]) == (CHART, VERSION)
     assert release["repositoryOpts"] == {"repo": REPOSITORY}

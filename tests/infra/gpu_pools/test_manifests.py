@@ -43,7 +43,7 @@ def recorded(
             GpuPoolsArgs(
                 pools=pools,
                 surroundings=surroundings or SURROUNDINGS,
-                user_data=dict.fromkeys(pools, "MIME"),
+                images=dict.fromkeys(pools, ("nginx:1",)),
                 after=[Earlier()],
             ),
         )

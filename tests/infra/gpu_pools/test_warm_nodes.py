@@ -7,11 +7,13 @@ import pytest
 from infra.gpu_pools import GPU_RESOURCE, node_selector, toleration
 from infra.gpu_pools.pool import GpuPool
 from infra.gpu_pools.warm_nodes import PRIORITIES, SERVERS, WARM_NODES, PodSize, WarmNodes, WarmNodesArgs
+from infra.image_cache.rewrite import ImageCacheFacts
 from tests.harness import record
 from tests.infra.gpu_pools.pools import CAPACITIES, pool
 from tests.recording import Recording
 
 SIZE = PodSize(cpu=6, memory_gib=48, gpus=1)
+CACHED = ImageCacheFacts(registry="cache.example", prefix="a-stack", upstreams=("k8s",), repositories=())
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"
 
 
@@ -23,7 +25,7 @@ def recorded(**pools: GpuPool) -> Recording:
                 pools=pools,
                 sizes=dict.fromkeys(pools, SIZE),
                 namespace="inference",
-                rewrite=lambda image: f"cache.example/{image.partition('/')[2]}",
+                images=CACHED,
                 after=[],
             ),
         )
@@ -72,7 +74,7 @@ def test_a_pause_pod_stands_where_the_servers_of_its_pool_do() -> None:
 
 def test_its_image_passes_through_the_cache() -> None:
     (container,) = pod(a=pool(warmNodes=1))["containers"]
-    assert container["image"] == "cache.example/pause:3.10"
+    assert container["image"] == "cache.example/a-stack/k8s/pause:3.10"
     assert container["imagePullPolicy"] == "IfNotPresent"
 
 

@@ -10,7 +10,7 @@ from pulumi_aws import ecr, secretsmanager
 from infra.image_cache.documents import node_statements
 from infra.image_cache.image_cache import ImageCache, ImageCacheArgs
 from infra.image_cache.settings import ImageCacheSettings
-from infra.naming import partition_of
+from infra.naming import Place, partition_of
 from rehearsal.providers.values import SECRET, SIGNATURE
 from tests.harness import Recording, record
 from tests.recording import Registration, texts
@@ -88,8 +88,8 @@ def test_PUL_02_a_token_reaches_one_value_and_is_secret_there() -> None:
 
 def test_ECR_02_nodes_may_import_and_make_repositories_below_the_prefixes_and_nowhere_else() -> None:
     """Without CreateRepository the first pull of every image fails (elastic-ci-stack-for-aws PR#1270)."""
-    place = {"account": "000000000000", "region": "us-west-2", "partition": partition_of("us-west-2")}
-    (statement,) = node_statements(settings("quay", "docker-hub"), **place)
+    place = Place(partition_of("us-west-2"), "us-west-2", "000000000000")
+    (statement,) = node_statements(settings("quay", "docker-hub"), place)
     assert statement == {
         "Sid": "PullThrough",
         "Effect": "Allow",
@@ -99,7 +99,7 @@ def test_ECR_02_nodes_may_import_and_make_repositories_below_the_prefixes_and_no
             "arn:aws:ecr:us-west-2:000000000000:repository/a-stack/quay/*",
         ],
     }
-    assert node_statements(settings(), **place) == ()
+    assert node_statements(settings(), place) == ()
 
 
 def test_ECR_02_a_cached_repository_is_made_from_a_template_with_a_lifecycle() -> None:

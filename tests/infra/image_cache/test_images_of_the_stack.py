@@ -6,7 +6,7 @@ import pytest
 
 from infra.image_cache.rewrite import ImageCacheFacts, image_cache_facts, rewritten
 from infra.image_cache.settings import ImageCacheSettings
-from infra.naming import partition_of
+from infra.naming import Place, partition_of
 from infra.node_boot import NodeBoot, user_data
 from tests.harness import REGION, Recording, document, record_program, stack_settings
 from tests.images import PAST_THE_CACHE, images, past_the_cache
@@ -18,7 +18,7 @@ DIGEST = f"sha256:{'0a' * 32}"
 
 def facts(raw: dict[str, Any]) -> ImageCacheFacts:
     settings = ImageCacheSettings.model_validate(raw["imageCache"])
-    return image_cache_facts(settings, account=raw["account"]["id"], region=REGION, partition=partition_of(REGION))
+    return image_cache_facts(settings, Place(partition_of(REGION), REGION, raw["account"]["id"]))
 
 
 @pytest.fixture(params=[(), ("docker-hub",), ("docker-hub", "ghcr")], ids=lambda more: "+".join(more) or "anonymous")

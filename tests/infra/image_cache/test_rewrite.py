@@ -7,7 +7,7 @@ import yaml
 
 from infra.image_cache.rewrite import LONGEST_REPOSITORY, ImageCacheFacts, image_cache_facts, image_problems, rewritten
 from infra.image_cache.settings import ImageCacheSettings
-from infra.naming import partition_of
+from infra.naming import Place, partition_of
 
 REGISTRY = "000000000000.dkr.ecr.us-west-2.amazonaws.com"
 DIGEST = f"sha256:{'0a' * 32}"
@@ -25,7 +25,7 @@ def facts(*cached: str, own: tuple[str, ...] = (), region: str = "us-west-2") ->
             "repositories": {name: {"keepOnDestroy": False} for name in own},
         }
     )
-    return image_cache_facts(settings, account="000000000000", region=region, partition=partition_of(region))
+    return image_cache_facts(settings, Place(partition_of(region), region, "000000000000"))
 
 
 @pytest.mark.parametrize(("cached", "row"), ROWS, ids=[f"{row['of']:.60}|{len(cached)}" for cached, row in ROWS])

@@ -46,7 +46,7 @@ def stack_file(tmp_path: Path) -> Callable[..., Path]:
     def write(settings: dict[str, Any], stack: str = "dev") -> Path:
         folder = tmp_path / "project"
         folder.mkdir(exist_ok=True)
-        for name in ("infra", "serving", "__main__.py", "settings.py", "outputs.py", "Pulumi.yaml"):
+        for name in ("infra", "serving", "__main__.py", "settings.py", "checks.py", "outputs.py", "Pulumi.yaml"):
             if not (folder / name).exists():
                 (folder / name).symlink_to(ROOT / name)
         config = yaml.safe_load((ROOT / f"Pulumi.{stack}.yaml").read_text())

@@ -19,9 +19,14 @@ from infra.iam import read_prefixes
 from infra.image_cache.image_cache import ImageCache, ImageCacheArgs
 from infra.image_cache.rewrite import image_cache_facts
 from infra.image_cache.settings import ImageCacheSettings
+from infra.karpenter.controller import Karpenter, KarpenterArgs
+from infra.karpenter.identity import KarpenterIdentity, KarpenterIdentityArgs
+from infra.karpenter.interruption import InterruptionQueue, InterruptionQueueArgs
+from infra.karpenter.node_identity import NodeIdentity, NodeIdentityArgs
+from infra.karpenter.policies import Scope
 from infra.model_bucket import ModelBucket, ModelBucketArgs
 from infra.mountpoint import Mountpoint, MountpointArgs
-from infra.naming import partition_of
+from infra.naming import Place, partition_of
 from infra.network import Network, NetworkArgs
 from infra.pod_identity import PodIdentity, PodIdentityArgs
 from serving.namespace import ServingNamespace, ServingNamespaceArgs
@@ -40,7 +45,8 @@ CACHE = ImageCacheSettings.model_validate(
         "repositories": {"engine": {"keepOnDestroy": True}},
     }
 )
-IMAGES = image_cache_facts(CACHE, account="000000000000", region=REGION, partition=PARTITION)
+PLACE = Place(PARTITION, REGION, "000000000000")
+IMAGES = image_cache_facts(CACHE, PLACE)
 
 
 def _network(name: str) -> NetworkArgs:
@@ -105,7 +111,7 @@ def _gpu_pools(name: str) -> GpuPoolsArgs:
             security_group_id="sg-1",
             tags=DEV.tags,
         ),
-        user_data=dict.fromkeys(DEV.gpu_pools, ""),
+        images=dict.fromkeys(DEV.gpu_pools, ("nginx:1",)),
         after=[],
     )
 
@@ -115,13 +121,35 @@ def _warm_nodes(name: str) -> WarmNodesArgs:
         pools={key: pool.model_copy(update={"warm_nodes": 1}) for key, pool in DEV.gpu_pools.items()},
         sizes=dict.fromkeys(DEV.gpu_pools, PodSize(cpu=6, memory_gib=48, gpus=1)),
         namespace=name,
-        rewrite=str,
+        images=IMAGES,
         after=[],
     )
 
 
 def _device_plugin(_name: str) -> DevicePluginArgs:
-    return DevicePluginArgs(rewrite=str, after=[])
+    return DevicePluginArgs(images=IMAGES, after=[])
+
+
+def _interruption_queue(name: str) -> InterruptionQueueArgs:
+    return InterruptionQueueArgs(cluster_name=name, partition=PARTITION, region=REGION, account="000000000000")
+
+
+def _node_identity(_name: str) -> NodeIdentityArgs:
+    return NodeIdentityArgs(cluster_name="c", partition=PARTITION, account="000000000000", statements=())
+
+
+def _karpenter_identity(name: str) -> KarpenterIdentityArgs:
+    scope = Scope(partition=PARTITION, region=REGION, account="000000000000", cluster=name)
+    return KarpenterIdentityArgs(scope=scope, release="1.14", cluster_name=name, node_statements=())
+
+
+def _karpenter(name: str) -> KarpenterArgs:
+    return KarpenterArgs(
+        settings=DEV.karpenter,
+        identity=KarpenterIdentity(f"{name}-id", _karpenter_identity(name)),
+        cluster=Cluster(f"{name}-on", _cluster(f"{name}-on")),
+        static_capacity=False,
+    )
 
 
 def _namespace(name: str) -> ServingNamespaceArgs:
@@ -140,6 +168,8 @@ def _server(name: str) -> VllmServerArgs:
         identity=PodIdentity(f"{name}-id", _pod_identity(name)),
         mountpoint=Mountpoint(f"{name}-mount", _mountpoint(f"{name}-mount")),
         namespace=ServingNamespace(f"{name}-space", _namespace(name)),
+        pools=GpuPools(f"{name}-pools", _gpu_pools(name)),
+        priority="vllm-servers",
     )
 
 
@@ -152,6 +182,10 @@ ARGS: Mapping[type[pulumi.ComponentResource], Callable[[str], Any]] = {
     Mountpoint: _mountpoint,
     ImageCache: _image_cache,
     DevicePlugin: _device_plugin,
+    InterruptionQueue: _interruption_queue,
+    NodeIdentity: _node_identity,
+    KarpenterIdentity: _karpenter_identity,
+    Karpenter: _karpenter,
     GpuPools: _gpu_pools,
     WarmNodes: _warm_nodes,
     ServingNamespace: _namespace,

@@ -65,7 +65,17 @@ _CONTROL_PLANE = (
         changes=("Provider kubernetes", "PodIdentityAssociation gemma-server", "Addon cluster-coredns"),
         outputs=("clusterName", "clusterEndpoint", "kubeconfig"),
     ),
-    Toggle(path="cluster.version", value="1.37", changes=("Cluster cluster", "NodeGroup cluster-system")),
+    Toggle(
+        path="cluster.version",
+        value="1.37",
+        also={"karpenter": {"version": "1.15.2", "digest": f"sha256:{'0' * 64}"}},
+        changes=("Cluster cluster", "NodeGroup cluster-system"),
+    ),
+    Toggle(
+        path="cluster.version",
+        value="1.37",
+        refused='karpenter.version: "1.14.1" works up to Kubernetes 1.36, not with cluster.version 1.37',
+    ),
     # the order says only where a single NAT gateway stands
     Toggle(
         path="cluster.zones",

@@ -148,4 +148,25 @@ _DISRUPTION = (
     Toggle(path=f"{POOL}.expireAfter", value="336h", changes=(_NODE_POOL,)),
 )
 
-POOLS = (*_WHAT, *_CAPACITY, *_NODES, *_DISRUPTION)
+_KARPENTER = (
+    Toggle(
+        path="karpenter.version",
+        value="1.15.2",
+        also={"karpenter.digest": f"sha256:{'0' * 64}"},
+        changes=("Release karpenter", "Release karpenter-crd", "Policy karpenter-controller-node-lifecycle"),
+    ),
+    Toggle(
+        path="karpenter.digest",
+        value=f"sha256:{'1' * 64}",
+        also={"karpenter": {"version": "1.15.2", "digest": f"sha256:{'0' * 64}"}},
+        changes=("Release karpenter",),
+    ),
+    Toggle(
+        path="karpenter.version",
+        value="1.14.2",
+        refused='karpenter.version: "1.14.2"; the digest of its image is not known here; expected karpenter.digest'
+        " beside it, from `crane digest public.ecr.aws/karpenter/controller:1.14.2`",
+    ),
+)
+
+POOLS = (*_KARPENTER, *_WHAT, *_CAPACITY, *_NODES, *_DISRUPTION)

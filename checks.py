@@ -1,0 +1,173 @@
+"""What must fit between the sections of the stack file. A check yields complaints over the sections that it names."""
+
+from collections.abc import Iterator, Mapping
+
+from infra.account import AccountSettings
+from infra.cluster.cluster import ClusterSettings
+from infra.gpu_pools import GpuPool
+from infra.gpu_pools.checks import address_problems, demand_problems
+from infra.gpu_pools.device_plugin import node_images
+from infra.image_cache.rewrite import image_cache_facts, image_problems
+from infra.image_cache.settings import ImageCacheSettings, region_problems
+from infra.karpenter.controller import KarpenterSettings, kubernetes_problems
+from infra.model_bucket import ModelBucketSettings
+from infra.naming import FORBIDDEN_SERVICE_NAMES, Place, partition_of
+from infra.network import NetworkSettings, subnets
+from infra.node_boot import boot_problems
+from infra.section import Complaint, nearest, readable, shown
+from serving.fit import PLACEMENT_RULES, SERVER_RULES, engine_images, largest_by_pool, pool_demand
+from serving.server import ServerSettings
+
+
+def _zones_in_the_region(region: str, network: NetworkSettings) -> Iterator[Complaint]:
+    for zone in network.zones:
+        if zone[:-1] != region:
+            yield Complaint(("network", "zones"), f"{shown(zone)} is not a zone of {region}; expected {region}a, ...")
+
+
+def _cache_in_the_region(region: str, image_cache: ImageCacheSettings) -> Iterator[Complaint]:
+    for path, problem in region_problems(image_cache, region):
+        yield Complaint(("imageCache", *path), problem)
+
+
+def _engine_images(
+    region: str, account: AccountSettings, image_cache: ImageCacheSettings, servers: Mapping[str, ServerSettings]
+) -> Iterator[Complaint]:
+    facts = image_cache_facts(image_cache, Place(partition_of(region), region, account.id))
+    for name, server in servers.items():
+        for problem in image_problems(server.engine.image_reference, facts):
+            yield Complaint(("servers", name, "engine", "image"), f"{shown(server.engine.image_reference)}; {problem}")
+
+
+def _cluster_zones(network: NetworkSettings, cluster: ClusterSettings) -> Iterator[Complaint]:
+    for zone in cluster.zones:
+        if zone not in network.zones:
+            yield Complaint(("cluster", "zones"), f"{shown(zone)}; {nearest(zone, network.zones)}")
+
+
+def _services_beside_the_vpc(network: NetworkSettings, cluster: ClusterSettings) -> Iterator[Complaint]:
+    if network.cidr.overlaps(cluster.service_cidr):
+        yield Complaint(
+            ("cluster", "serviceCidr"), f'"{cluster.service_cidr}" overlaps with network.cidr {network.cidr}'
+        )
+
+
+def _access_entries(account: AccountSettings, cluster: ClusterSettings) -> Iterator[Complaint]:
+    """EKS makes the deployer's entry itself and answers a second one of any principal with 409."""
+    seen = {account.deployer: "account.deployer, which is cluster admin without an entry"}
+    for name, entry in cluster.access.items():
+        path = ("cluster", "access", name, "principal")
+        if entry.principal in seen:
+            yield Complaint(path, f"{shown(entry.principal)} is already {seen[entry.principal]}")
+        seen.setdefault(entry.principal, f"cluster.access.{name}")
+
+
+def _arns_in_the_partition(region: str, account: AccountSettings, cluster: ClusterSettings) -> Iterator[Complaint]:
+    partition = partition_of(region).name
+    arns = {("account", "deployer"): account.deployer} | {
+        ("cluster", "access", name, "principal"): entry.principal for name, entry in cluster.access.items()
+    }
+    if cluster.secrets_key.startswith("arn:"):
+        arns["cluster", "secretsKey"] = cluster.secrets_key
+    for path, arn in arns.items():
+        _, of, service, where, *_ = arn.split(":")
+        if of != partition:
+            yield Complaint(path, f"{shown(arn)} is not in the partition of {region}; expected arn:{partition}:...")
+        elif service == "kms" and where != region:
+            yield Complaint(path, f"{shown(arn)} is a key of {where}; expected one of {region}")
+
+
+def _deployer_of_the_account(account: AccountSettings) -> Iterator[Complaint]:
+    if account.deployer.split(":")[4] != account.id:
+        yield Complaint(("account", "deployer"), f"{shown(account.deployer)} is not of account.id {account.id}")
+
+
+def _models_in_the_bucket(
+    model_bucket: ModelBucketSettings, servers: Mapping[str, ServerSettings]
+) -> Iterator[Complaint]:
+    def one(name: str, server: ServerSettings) -> Iterator[Complaint]:
+        if server.model.uri.bucket != model_bucket.name:
+            path = ("servers", name, "model", "uri")
+            yield Complaint(path, f"{shown(server.model.uri.bucket)} is not modelBucket.name {model_bucket.name}")
+
+    for name, server in servers.items():
+        yield from readable(one(name, server))
+
+
+def _servers_by_themselves(servers: Mapping[str, ServerSettings]) -> Iterator[Complaint]:
+    for name, server in servers.items():
+        if FORBIDDEN_SERVICE_NAMES.match(name):
+            yield Complaint(("servers", name), "a Service called so sets VLLM_* variables in pods and kills vLLM there")
+        for rule in SERVER_RULES:
+            for path, problem in readable(rule(server)):
+                yield Complaint(("servers", name, *path), problem)
+
+
+def _servers_on_their_pools(
+    region: str, pool_names: list[str], gpu_pools: Mapping[str, GpuPool], servers: Mapping[str, ServerSettings]
+) -> Iterator[Complaint]:
+    def one(name: str, server: ServerSettings) -> Iterator[Complaint]:
+        if server.pool not in pool_names:
+            yield Complaint(("servers", name, "pool"), f"{shown(server.pool)}; {nearest(server.pool, pool_names)}")
+        elif server.pool in gpu_pools:
+            for rule in PLACEMENT_RULES:
+                for path, problem in readable(rule(server, gpu_pools[server.pool], region)):
+                    yield Complaint(("servers", name, *path), problem)
+
+    for name, server in servers.items():
+        yield from readable(one(name, server))
+
+
+def _pools_large_enough(gpu_pools: Mapping[str, GpuPool], servers: Mapping[str, ServerSettings]) -> Iterator[Complaint]:
+    sizes = largest_by_pool(servers)
+    for name, pool in gpu_pools.items():
+        warm_gpus = sizes[name].gpus if name in sizes else 0
+        problems = demand_problems(name, pool, pool_demand(name, servers), warm_gpus)
+        for path, problem in readable(problems):
+            yield Complaint(("gpuPools", name, *path), problem)
+
+
+def _addresses_for_nodes(
+    network: NetworkSettings, cluster: ClusterSettings, gpu_pools: Mapping[str, GpuPool]
+) -> Iterator[Complaint]:
+    private = [pair.private.num_addresses for pair in subnets(network.cidr, network.zones).values()]
+    yield from address_problems(gpu_pools, cluster.system_nodes.count, private, str(network.cidr))
+
+
+def _boots(
+    region: str,
+    account: AccountSettings,
+    image_cache: ImageCacheSettings,
+    gpu_pools: Mapping[str, GpuPool],
+    servers: Mapping[str, ServerSettings],
+) -> Iterator[Complaint]:
+    facts = image_cache_facts(image_cache, Place(partition_of(region), region, account.id))
+    for name, pool in gpu_pools.items():
+        boot = pool.boot(node_images(engine_images(name, servers), facts))
+        for problem in boot_problems(boot, pool.os_image, pool.types):
+            yield Complaint(("gpuPools", name, "techniques"), problem)
+
+
+def _karpenter_of_the_cluster(karpenter: KarpenterSettings, cluster: ClusterSettings) -> Iterator[Complaint]:
+    for problem in kubernetes_problems(karpenter, cluster.version):
+        yield Complaint(("karpenter", "version"), problem)
+
+
+CHECKS = (
+    _zones_in_the_region,
+    _cluster_zones,
+    _cache_in_the_region,
+    _engine_images,
+    _services_beside_the_vpc,
+    _access_entries,
+    _arns_in_the_partition,
+    _deployer_of_the_account,
+    _models_in_the_bucket,
+    _servers_by_themselves,
+    _servers_on_their_pools,
+    _pools_large_enough,
+    _addresses_for_nodes,
+    _boots,
+    _karpenter_of_the_cluster,
+)
+"""What spans sections. A check runs on what is right of the sections that it names as parameters."""
