@@ -60,7 +60,7 @@ def test_IAM_01_rights_then_association_then_pod(recording: Recording) -> None:
     """The webhook injects at admission and never later (amazon-eks-pod-identity-webhook#264)."""
     for association in recording.all(eks.PodIdentityAssociation):
         of_role = (*recording.all(iam.RolePolicy), *recording.all(iam.RolePolicyAttachment))
-        rights = {r.urn for r in of_role if r.inputs["role"].removesuffix("-id") == association.name}
+        rights = {r.urn for r in of_role if r.inputs["role"].startswith(f"{association.name}-")}
         assert rights
         assert rights <= recording.needs(association.urn)
     pod = recording.needs(recording.one(DEPLOYMENT).urn)

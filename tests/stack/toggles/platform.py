@@ -68,7 +68,7 @@ _CONTROL_PLANE = (
     Toggle(
         path="cluster.version",
         value="1.37",
-        also={"karpenter": {"version": "1.15.2", "digest": f"sha256:{'0' * 64}"}},
+        also={"karpenter.version": "1.15.2", "karpenter.digest": f"sha256:{'0' * 64}"},
         changes=("Cluster cluster", "NodeGroup cluster-system"),
     ),
     Toggle(

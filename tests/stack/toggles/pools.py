@@ -158,7 +158,7 @@ _KARPENTER = (
     Toggle(
         path="karpenter.digest",
         value=f"sha256:{'1' * 64}",
-        also={"karpenter": {"version": "1.15.2", "digest": f"sha256:{'0' * 64}"}},
+        also={"karpenter.version": "1.15.2", "karpenter.digest": f"sha256:{'0' * 64}"},
         changes=("Release karpenter",),
     ),
     Toggle(
