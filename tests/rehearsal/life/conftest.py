@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rehearsal.life import up
+from rehearsal.life import destroy, up
 from rehearsal.providers.journal import Call, Journal
 from rehearsal.providers.store import FileStore
 from tests.harness import ROOT
@@ -20,6 +20,14 @@ def brought_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[Ca
     state, journal = tmp_path_factory.mktemp("dev") / "state", Journal()
     up("dev", project=ROOT, state=state, journal=journal)
     return state, journal.calls
+
+
+@pytest.fixture(scope="session")
+def taken_down(brought_up: tuple[Path, tuple[Call, ...]], tmp_path_factory: pytest.TempPathFactory) -> tuple[Call, ...]:
+    """The calls that destroyed it."""
+    copy, journal = shutil.copytree(brought_up[0], tmp_path_factory.mktemp("down") / "state"), Journal()
+    destroy("dev", project=ROOT, state=Path(copy), journal=journal)
+    return journal.calls
 
 
 @pytest.fixture

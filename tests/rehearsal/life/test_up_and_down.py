@@ -1,7 +1,5 @@
 """Up, a second preview, a change from outside, destroy: on the real engine, over the unmodified dev and prod stacks."""
 
-from pathlib import Path
-
 import pytest
 
 from rehearsal.engine.run import RunFailedError
@@ -9,10 +7,11 @@ from rehearsal.engine.stack import prepared
 from rehearsal.life import destroy, up
 from rehearsal.plan.plan import Recording
 from rehearsal.preview import preview
-from rehearsal.providers.journal import Call, Journal
+from rehearsal.providers.journal import Journal
 from rehearsal.providers.store import FileStore
 from rehearsal.toolchain import pulumi_cli
 from tests.harness import ROOT
+from tests.rehearsal.life.calls import positions
 
 VANISH_WITH_THEIR_BUCKET = {
     "aws:s3/bucketPolicy:BucketPolicy",
@@ -47,22 +46,6 @@ def test_a_stack_that_was_destroyed_comes_up_again(state, brought_up):
     journal = Journal()
     up("dev", project=ROOT, state=state, journal=journal)
     assert {call.urn for call in journal.calls} == {call.urn for call in brought_up[1]}
-
-
-@pytest.fixture(scope="module")
-def taken_down(brought_up, tmp_path_factory) -> list[Call]:
-    import shutil
-
-    copy = shutil.copytree(brought_up[0], tmp_path_factory.mktemp("down") / "state")
-    journal = Journal()
-    destroy("dev", project=ROOT, state=Path(copy), journal=journal)
-    return [*journal.calls]
-
-
-def positions(calls: list[Call], *prefixes: str) -> list[int]:
-    found = [index for index, call in enumerate(calls) if call.type.startswith(prefixes)]
-    assert found, f"no call on {prefixes}"
-    return found
 
 
 CLUSTER = "aws:eks/cluster:Cluster"
