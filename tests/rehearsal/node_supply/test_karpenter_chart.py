@@ -205,6 +205,14 @@ def test_its_pods_are_the_ones_that_the_association_gives_credentials(release: s
 
 
 @every_release
+def test_the_account_keeps_its_name_whatever_the_release_is_called(release: str) -> None:
+    """The chart derives it from that name otherwise, and the association would miss it."""
+    bodies = render(CONTROLLER, release, {**given(release), "fullnameOverride": "other"})
+    assert [body["metadata"]["name"] for body in bodies if body["kind"] == "ServiceAccount"] == ["karpenter"]
+    assert [body["metadata"]["name"] for body in bodies if body["kind"] == "Deployment"] == ["other"]
+
+
+@every_release
 def test_two_replicas_stand_on_two_system_nodes_in_two_zones(release: str) -> None:
     """Why the system nodes are two or more in two zones. They carry no taint, so tolerations decide nothing."""
     deployment, spec = one("Deployment", release), pod(release)
