@@ -12,9 +12,9 @@ from infra.gpu_pools.gpu_pools import GpuPools, GpuPoolsArgs
 from infra.gpu_pools.manifests import NODE_CLASS, NODE_POOL, node_class, node_pool
 from infra.gpu_pools.pool import GpuPool
 from infra.gpu_pools.warm_nodes import PodSize, WarmNodes, WarmNodesArgs
-from infra.node_boot import user_data
 from rehearsal.control_plane.objects.manifest import Report
 from tests.harness import REGION, STACKS, record, stack_settings
+from tests.images import NO_CACHE
 from tests.infra.gpu_pools.pools import AMIS, CAPACITIES, MATRIX_PRODUCTS, SURROUNDINGS, pool, refusals
 from tests.rehearsal.control_plane.objects import namespace
 
@@ -39,7 +39,7 @@ def objects(pools: dict[str, GpuPool]) -> list[dict[str, Any]]:
             GpuPoolsArgs(
                 pools=pools,
                 surroundings=SURROUNDINGS,
-                user_data={key: user_data(one.boot([])) for key, one in pools.items()},
+                images=dict.fromkeys(pools, ("nginx:1",)),
                 after=[],
             ),
         )
@@ -49,7 +49,7 @@ def objects(pools: dict[str, GpuPool]) -> list[dict[str, Any]]:
                 pools=pools,
                 sizes=dict.fromkeys(pools, PodSize(cpu=6, memory_gib=48, gpus=1)),
                 namespace="warm",
-                rewrite=lambda image: image,
+                images=NO_CACHE,
                 after=[made],
             ),
             pulumi.ResourceOptions(),
