@@ -148,6 +148,17 @@ def _repository(inputs: Inputs) -> list[str]:
     return [_text(inputs.get("name")), f"{tags} tags", "scanned on push" if scanned else ""]
 
 
+def _event_rule(inputs: Inputs) -> list[str]:
+    pattern = inputs.get("eventPattern")
+    if not isinstance(pattern, str) or UNKNOWN in pattern:
+        return []
+    return [_text(_object(json.loads(pattern)).get("detail-type"))]
+
+
+def _release(inputs: Inputs) -> list[str]:
+    return [f"{_text(inputs.get('namespace'))}/{_text(inputs.get('name'))}", f"chart {_text(inputs.get('version'))}"]
+
+
 def _endpoint(inputs: Inputs) -> list[str]:
     return [_text(inputs.get("vpcEndpointType")) or "Gateway", _text(inputs.get("serviceName"))]
 
@@ -168,8 +179,25 @@ def _spec(kind: Any, spec: Inputs) -> list[str]:
             return [f"port {', '.join(ports)}"] if ports else []
         case "PersistentVolume" | "PersistentVolumeClaim":
             return [_text(spec.get("accessModes"))]
+        case "NodePool":
+            return _node_pool(spec)
+        case "EC2NodeClass":
+            images = [_text(term.get("alias")) for term in _objects(spec.get("amiSelectorTerms"))]
+            return [*images, _text(spec.get("instanceStorePolicy"))]
         case _:
             return []
+
+
+def _node_pool(spec: Inputs) -> list[str]:
+    of_template = _object(_object(spec.get("template")).get("spec")).get("requirements")
+    wanted = {each.get("key"): _text(each.get("values")) for each in _objects(of_template)}
+    limits = _object(spec.get("limits"))
+    return [
+        wanted.get("node.kubernetes.io/instance-type", ""),
+        wanted.get("karpenter.sh/capacity-type", ""),
+        f"{spec['replicas']} nodes always" if "replicas" in spec else "",
+        *(f"at most {_text(limit)} {_last(name)}" for name, limit in limits.items()),
+    ]
 
 
 def _container(container: Inputs) -> list[str]:
@@ -200,6 +228,7 @@ _PICKS: dict[str, Callable[[Inputs], list[str]]] = {
     "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": _rule,
     "aws:iam/role:Role": _role,
     "aws:iam/rolePolicy:RolePolicy": _policy,
+    "aws:iam/policy:Policy": _policy,
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": lambda it: [_last(it.get("policyArn"))],
     "aws:eks/cluster:Cluster": _cluster,
     "aws:eks/addon:Addon": _addon,
@@ -207,6 +236,12 @@ _PICKS: dict[str, Callable[[Inputs], list[str]]] = {
     "aws:eks/podIdentityAssociation:PodIdentityAssociation": _identity,
     "aws:eks/accessEntry:AccessEntry": _of("principalArn"),
     "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": lambda it: [_last(it.get("policyArn"))],
+    "aws:sqs/queue:Queue": _of("name"),
+    "aws:sqs/queuePolicy:QueuePolicy": _policy,
+    "aws:cloudwatch/eventRule:EventRule": _event_rule,
+    "aws:cloudwatch/eventTarget:EventTarget": lambda it: [_text(it.get("arn")).rpartition(":")[2]],
+    "kubernetes:helm.sh/v3:Release": _release,
+    "kubernetes:scheduling.k8s.io/v1:PriorityClass": lambda it: [f"value {_text(it.get('value'))}"],
     "aws:kms/key:Key": _of("description"),
     "aws:kms/alias:Alias": _of("name"),
     "aws:s3/bucket:Bucket": _of("bucket"),

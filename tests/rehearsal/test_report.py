@@ -173,6 +173,47 @@ def test_types_are_short(token, short):
             {"blockDeviceMappings": [{"ebs": {"volumeSize": 50}}]},
             ["50 GiB disk"],
         ),
+        (
+            "kubernetes:karpenter.sh/v1:NodePool",
+            {
+                "kind": "NodePool",
+                "metadata": {"name": "chat-static"},
+                "spec": {
+                    "replicas": 2,
+                    "limits": {"nvidia.com/gpu": "4"},
+                    "template": {
+                        "spec": {
+                            "requirements": [
+                                {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]},
+                                {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["a", "b"]},
+                            ]
+                        }
+                    },
+                },
+            },
+            ["chat-static", "a, b", "spot", "2 nodes always", "at most 4 gpu"],
+        ),
+        (
+            "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass",
+            {
+                "kind": "EC2NodeClass",
+                "metadata": {"name": "chat"},
+                "spec": {"amiSelectorTerms": [{"alias": "al2023@v1"}], "instanceStorePolicy": "RAID0"},
+            },
+            ["chat", "al2023@v1", "RAID0"],
+        ),
+        (
+            "kubernetes:helm.sh/v3:Release",
+            {"namespace": "kube-system", "name": "karpenter", "version": "1.14.1"},
+            ["kube-system/karpenter", "chart 1.14.1"],
+        ),
+        (
+            "aws:cloudwatch/eventRule:EventRule",
+            {"eventPattern": '{"source": ["aws.ec2"], "detail-type": ["A Warning"]}'},
+            ["A Warning"],
+        ),
+        ("aws:cloudwatch/eventRule:EventRule", {"eventPattern": UNKNOWN}, []),
+        ("aws:cloudwatch/eventTarget:EventTarget", {"arn": "arn:aws:sqs:r:1:a-queue"}, ["a-queue"]),
         ("kubernetes:core/v1:Secret", {"metadata": {"name": "s"}, "stringData": HIDDEN}, ["s"]),
         ("kubernetes:core/v1:Service", {"kind": "Service", "metadata": UNKNOWN, "spec": UNKNOWN}, []),
     ],
