@@ -22,6 +22,8 @@ PROJECT = "vllm-eks"
 ROOT = Path(__file__).parents[1]
 STACKS = ("dev", "staging", "prod")
 REGION = "us-west-2"
+SECRETS = (("vllm-eks:dockerHubCredentials", '{"username": "u", "accessToken": "t"}'),)
+"""What a checked-in stack file needs beside itself."""
 
 
 def record(
@@ -73,7 +75,7 @@ def record_program(
     account: str | None = None,
 ) -> Recording:
     """Run the real `__main__.py` under mocks with these settings, in their account unless another one is given."""
-    secrets = {"vllm-eks:dockerHubCredentials": '{"username": "u", "accessToken": "t"}', **(secrets or {})}
+    secrets = {**dict(SECRETS), **(secrets or {})}
     config = {"aws:region": region, "vllm-eks:settings": json.dumps(raw), **secrets}
     pulumi.runtime.set_all_config(config, list(secrets))
     account = account or raw["account"]["id"]

@@ -12,7 +12,7 @@ import pytest
 
 from rehearsal.admit import admit
 from rehearsal.toolchain import kube_apiserver
-from tests.harness import ROOT
+from tests.harness import ROOT, SECRETS
 from tests.rehearsal.life.test_interrupted import children, gone
 
 SETUP = (
@@ -28,7 +28,7 @@ WEB = "urn:pulumi:dev::own::kubernetes:core/v1:Service::web"
 
 
 def test_every_object_of_a_checked_in_stack_is_admitted(stack: str) -> None:
-    admission = admit(stack, project=ROOT)
+    admission = admit(stack, project=ROOT, secrets=SECRETS)
     assert admission.report.refusals == ()
     assert [warning for it in admission.report.admitted for warning in it.warnings] == []
     kinds = {it.kind for it in admission.report.admitted}

@@ -109,11 +109,11 @@ def test_an_output_in_a_string_is_an_error(project):
 
 
 def test_an_unknown_resource_type_is_one_line(project):
-    place = project(ONE_BUCKET.replace('s3.Bucket("b"', 'sqs.Queue("q"'))
+    place = project(ONE_BUCKET.replace('s3.Bucket("b"', 'sns.Topic("t"'))
     assert failure_of(place) == (
-        "urn:pulumi:dev::own::aws:sqs/queue:Queue::q: "
-        "the offline aws provider does not know the resource type `aws:sqs/queue:Queue`: "
-        "add it to KINDS in rehearsal/providers/aws/sqs.py"
+        "urn:pulumi:dev::own::aws:sns/topic:Topic::t: "
+        "the offline aws provider does not know the resource type `aws:sns/topic:Topic`: add it to KINDS of its "
+        "subject in rehearsal/providers/aws/ and its rule to change/rows/"
     )
 
 

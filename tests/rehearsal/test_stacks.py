@@ -12,7 +12,7 @@ import yaml
 
 from rehearsal.plan.plan import UNKNOWN, Plan, PlannedResource
 from rehearsal.preview import preview
-from tests.harness import ROOT, stack_recording, stack_settings
+from tests.harness import ROOT, SECRETS, stack_recording, stack_settings
 
 INSIDE_EKS = "eks:index:Cluster$"
 """The component's own children: the engine sees them, mocks do not."""
@@ -20,7 +20,7 @@ INSIDE_EKS = "eks:index:Cluster$"
 
 @cache
 def planned(stack: str) -> Plan:
-    return preview(stack, project=ROOT)
+    return preview(stack, project=ROOT, secrets=SECRETS)
 
 
 def test_engine_and_mocks_see_the_same_resources(stack: str) -> None:
@@ -111,6 +111,7 @@ def test_IAM_05_a_stack_in_china_holds_no_arn_of_another_partition(tmp_path: Pat
     raw = json.loads(
         json.dumps(stack_settings("prod")).replace("arn:aws:", "arn:aws-cn:").replace("us-west-2", "cn-north-1")
     )
+    raw["imageCache"]["upstreams"] = []  # ECR caches none there
     text = repr(preview("dev", project=variant(tmp_path, raw, "cn-north-1")).as_json())
     assert "arn:aws-cn:iam::aws:policy/AmazonEKSClusterPolicy" in text
     assert "arn:aws:" not in text

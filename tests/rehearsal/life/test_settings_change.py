@@ -13,7 +13,7 @@ from rehearsal.engine.run import RunFailedError
 from rehearsal.life import up
 from rehearsal.plan.plan import Action, Plan, PlannedResource
 from rehearsal.preview import preview
-from tests.harness import ROOT
+from tests.harness import ROOT, SECRETS
 from tests.stack.toggles import TOGGLES, Toggle
 
 STATEFUL = {
@@ -34,9 +34,9 @@ def standing(brought_up, tmp_path_factory) -> Callable[[str], tuple[Path, Plan]]
     def find(stack: str) -> tuple[Path, Plan]:
         if stack not in folders:
             folders[stack] = tmp_path_factory.mktemp(stack) / "state"
-            up(stack, project=ROOT, state=folders[stack])
+            up(stack, project=ROOT, state=folders[stack], secrets=SECRETS)
         if stack not in plans:
-            plans[stack] = preview(stack, project=ROOT, state=folders[stack])
+            plans[stack] = preview(stack, project=ROOT, state=folders[stack], secrets=SECRETS)
         return folders[stack], plans[stack]
 
     return find
@@ -76,16 +76,16 @@ def test_a_changed_setting_does_to_a_standing_stack_what_the_table_says(toggle: 
     folder = stack_file(toggle.settings(), toggle.stack)
     if toggle.refused is not None:
         with pytest.raises(RunFailedError) as refusal:
-            preview(toggle.stack, project=folder, state=state)
+            preview(toggle.stack, project=folder, state=state, secrets=SECRETS)
         assert str(refusal.value) == f"the stack file has 1 mistake:\n  {toggle.refused}"
         return
     if toggle.stopped is not None:
         with pytest.raises(RunFailedError) as refusal:
-            preview(toggle.stack, project=folder, state=state)
+            preview(toggle.stack, project=folder, state=state, secrets=SECRETS)
         (guard,) = [it.urn for it in unchanged.resources if label(it) == toggle.stopped]
         assert f'resource "{guard}" cannot be deleted because it is protected.' in str(refusal.value)
         return
-    plan = preview(toggle.stack, project=folder, state=state)
+    plan = preview(toggle.stack, project=folder, state=state, secrets=SECRETS)
     outputs = {name for name in plan.outputs if plan.outputs[name] != unchanged.outputs[name]}
 
     assert labels(plan, "create", stateful=True) == set(toggle.adds)

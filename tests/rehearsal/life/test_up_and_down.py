@@ -10,7 +10,7 @@ from rehearsal.preview import preview
 from rehearsal.providers.journal import Journal
 from rehearsal.providers.store import FileStore
 from rehearsal.toolchain import pulumi_cli
-from tests.harness import ROOT
+from tests.harness import ROOT, SECRETS
 from tests.rehearsal.life.calls import positions
 
 VANISH_WITH_THEIR_BUCKET = {
@@ -116,10 +116,10 @@ def test_refresh_shows_a_tag_that_was_changed_behind_the_provider_s_back(state):
 
 def test_a_protected_stack_is_not_destroyed_not_even_in_part(tmp_path, cloud):
     state = tmp_path / "prod"
-    up("prod", project=ROOT, state=state)
+    up("prod", project=ROOT, state=state, secrets=SECRETS)
     before, journal = cloud(state), Journal()
     with pytest.raises(RunFailedError) as refusal:
-        destroy("prod", project=ROOT, state=state, journal=journal)
+        destroy("prod", project=ROOT, state=state, journal=journal, secrets=SECRETS)
     network = "urn:pulumi:prod::vllm-eks::vllm-eks:infra:Network$aws:ec2/vpc:Vpc::network"
     assert f'Preview failed: resource "{network}" cannot be deleted because it is protected. ' in str(refusal.value)
     assert journal.calls == ()
