@@ -18,7 +18,8 @@ from rehearsal.control_plane.objects.manifest import Manifest, Report
 from rehearsal.control_plane.server import Programs, control_plane, find_programs
 from rehearsal.engine.run import RunFailedError
 from rehearsal.life import up
-from rehearsal.providers.journal import Journal
+from rehearsal.providers.journal import Call, Journal
+from rehearsal.providers.kubernetes.charts import RELEASE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +31,8 @@ class Admission:
     server: str
     """Version of kube-apiserver, without a leading `v`."""
     report: Report
+    charts: int
+    """Helm releases: their objects are not among those that were shown to the server."""
     seconds: float
 
     def as_json(self) -> dict[str, Any]:
@@ -41,6 +44,7 @@ class Admission:
             "admitted": [vars(it) for it in self.report.admitted],
             "refused": [vars(it) for it in self.report.refusals],
             "crds": self.report.crds,
+            "charts": self.charts,
             "seconds": round(self.seconds, 3),
         }
 
@@ -69,14 +73,29 @@ def admit(
     except (ControlPlaneError, CrdError) as failure:
         raise RunFailedError(str(failure)) from failure
     return Admission(
-        project=plan.project, stack=stack, server=server.version, report=report, seconds=time.monotonic() - started
+        project=plan.project,
+        stack=stack,
+        server=server.version,
+        report=report,
+        charts=len(charts(journal)),
+        seconds=time.monotonic() - started,
     )
 
 
 def manifests(journal: Journal) -> list[Manifest]:
     """The Kubernetes objects that were created, by URN: their order depends on the timing of threads."""
+    created = [call for call in _created(journal) if call.type != RELEASE]
+    return [Manifest(urn=call.urn, body=call.inputs) for call in created]
+
+
+def charts(journal: Journal) -> list[str]:
+    """URNs of the Helm releases that were created. They are no objects, and what is in their charts is not known."""
+    return [call.urn for call in _created(journal) if call.type == RELEASE]
+
+
+def _created(journal: Journal) -> list[Call]:
     created = [call for call in journal.calls if call.verb == "create" and call.type.startswith("kubernetes:")]
-    return [Manifest(urn=call.urn, body=call.inputs) for call in sorted(created, key=lambda call: call.urn)]
+    return sorted(created, key=lambda call: call.urn)
 
 
 @contextmanager

@@ -17,6 +17,8 @@ def report(admission: Admission, stream: TextIO) -> None:
         lines += [f"  {' ' * kinds}  warning: {warning}" for warning in it.warnings]
     if found.crds:
         lines += ["", *(f"  with {line}" for line in found.crds)]
+    if admission.charts:
+        lines += ["", f"  charts, not looked into: {admission.charts}"]
     lines += [
         "",
         f"{_count(len(found.admitted))} admitted in {admission.seconds:.1f} s."

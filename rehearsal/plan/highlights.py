@@ -14,6 +14,9 @@ Inputs = Mapping[str, Any]
 AWS_DECIDES = "default (AWS decides)"
 """Shown for a version that the program leaves to AWS; a number here would be invented."""
 
+MOST_ACTIONS = 4
+"""Of a policy: enough to know which it is."""
+
 
 def highlights(resource: PlannedResource) -> list[str]:
     """Short texts, most telling first; what is unknown or not given is left out."""
@@ -102,8 +105,10 @@ def _role(inputs: Inputs) -> list[str]:
 
 
 def _policy(inputs: Inputs) -> list[str]:
-    actions = [_text(statement.get("Action")) for statement in _statements(inputs.get("policy"))]
-    return [", ".join(dict.fromkeys(filter(None, actions)))]
+    asked = [statement.get("Action") for statement in _statements(inputs.get("policy"))]
+    actions = list(dict.fromkeys(_text(one) for of in asked for one in (of if isinstance(of, list) else [of])))
+    more = f" and {len(actions) - MOST_ACTIONS} more" if len(actions) > MOST_ACTIONS else ""
+    return [", ".join(filter(None, actions[:MOST_ACTIONS])) + more]
 
 
 def _cluster(inputs: Inputs) -> list[str]:

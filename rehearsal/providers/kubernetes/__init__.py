@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from importlib.metadata import version
 
+from rehearsal.providers.kubernetes import charts
 from rehearsal.providers.kubernetes.change import AUTONAMED, diff
 from rehearsal.providers.kubernetes.cluster import diff_config
 from rehearsal.providers.kubernetes.objects import OBJECTS, Object
@@ -37,7 +38,7 @@ def _kind(which: Object) -> Kind:
     return Kind(make=make, applied=True)
 
 
-_KINDS = {token: _kind(which) for token, which in OBJECTS.items()}
+_KINDS = {token: _kind(which) for token, which in OBJECTS.items()} | {charts.RELEASE: charts.KIND}
 
 
 def find(token: str) -> Kind:
@@ -52,11 +53,14 @@ def find(token: str) -> Kind:
 
 
 def check(_kind: Kind, proposal: Proposal) -> Properties:
-    """Adds what pulumi-kubernetes adds in Check: `metadata.name` and the default namespace.
+    """Adds what pulumi-kubernetes adds in Check: for an object, `metadata.name` and the default namespace.
 
     A generated name is marked with an annotation and kept on later updates. Raises
     NameRefusedError when no name can be chosen.
     """
+    namespace = proposal.instance.config.get("namespace", _DEFAULT_NAMESPACE)
+    if proposal.token == charts.RELEASE:
+        return charts.check(proposal, namespace)
     inputs = dict(proposal.news)
     metadata = inputs.get("metadata", {})
     if is_unknown(metadata) or SIGNATURE in metadata:
@@ -68,7 +72,7 @@ def check(_kind: Kind, proposal: Proposal) -> Properties:
         metadata["name"] = kept or choose(_NAME, proposal.logical, proposal.seed, proposal.autonaming)
         metadata["annotations"] = {**(metadata.get("annotations") or {}), AUTONAMED: "true"}
     if OBJECTS[proposal.token].namespaced and not metadata.get("namespace"):
-        metadata["namespace"] = proposal.instance.config.get("namespace", _DEFAULT_NAMESPACE)
+        metadata["namespace"] = namespace
     inputs["metadata"] = metadata
     return inputs
 

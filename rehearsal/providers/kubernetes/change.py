@@ -5,6 +5,7 @@ from __future__ import annotations
 from rehearsal.providers.change.compare import by_index, without
 from rehearsal.providers.change.paths import parse
 from rehearsal.providers.change.verdict import Verdict, details, replacing
+from rehearsal.providers.kubernetes import charts
 from rehearsal.providers.kubernetes.objects import OBJECTS, Object
 from rehearsal.providers.outputs import as_given
 from rehearsal.providers.package import Comparison, Kind
@@ -15,13 +16,14 @@ AUTONAMED = "pulumi.com/autonamed"
 
 
 def diff(_kind: Kind, comparison: Comparison) -> Verdict:
-    """What a change means for an object.
+    """What a change means for an object or a Helm release.
 
-    Compared is the object as it is, without what the cluster added to it, with the new inputs.
+    Compared is what is there, without what the cluster added to it, with the new inputs.
     """
     live = as_given(reveal(comparison.outputs), reveal(comparison.olds))
     news = reveal(comparison.news)
-    forcing = _forcing(OBJECTS[comparison.token], news, comparison.instance.config)
+    release = comparison.token == charts.RELEASE
+    forcing = charts.FORCING if release else _forcing(OBJECTS[comparison.token], news, comparison.instance.config)
     changes = without(by_index(live, news), [parse(path) for path in comparison.ignored])
     found = details(changes, [parse(path) for path in forcing])
     replaces = replacing(found)

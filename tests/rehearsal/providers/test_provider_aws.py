@@ -199,13 +199,13 @@ def test_read_update_delete_go_through_the_store(eu):
     eu.delete(BUCKET, identifier)
 
 
-def test_an_unknown_type_is_refused_with_the_place_to_add_it(eu, refused):
+def test_an_unknown_type_is_refused_with_the_places_to_extend(eu, refused):
     expected = (
-        "the offline aws provider does not know the resource type `aws:sqs/queue:Queue`: "
-        "add it to KINDS in rehearsal/providers/aws/sqs.py"
+        "the offline aws provider does not know the resource type `aws:sns/topic:Topic`: add it to KINDS of its "
+        "subject in rehearsal/providers/aws/ and its rule to change/rows/"
     )
-    assert refused(lambda: eu.check("aws:sqs/queue:Queue", "q", {})) == expected
-    assert refused(lambda: eu.create("aws:sqs/queue:Queue", "q", {})) == expected
+    assert refused(lambda: eu.check("aws:sns/topic:Topic", "t", {})) == expected
+    assert refused(lambda: eu.create("aws:sns/topic:Topic", "t", {})) == expected
 
 
 def test_an_unknown_invoke_is_refused(eu, refused):

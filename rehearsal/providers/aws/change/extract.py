@@ -1,6 +1,6 @@
 """Makes `create_only.json` from the CloudFormation schemas that the PyPI package `cfn-lint` ships.
 
-Run `python -m rehearsal.providers.aws.change.extract` after `table.py` names a new schema, or
+Run `python -m rehearsal.providers.aws.change.extract` after a rule names a new schema, or
 `requirements-dev.in` another cfn-lint (now 1.58.0). cfn-lint is needed for that and for the test
 that compares, never for a rehearsal. The schemas are those of us-east-1; a property that is
 create-only under conditions only (`conditionalCreateOnlyProperties`) is left out.

@@ -1,4 +1,4 @@
-"""Networks and launch templates (`aws.ec2`)."""
+"""Networks (`aws.ec2`)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import ipaddress
 from rehearsal.providers.aws.common import account, arn, generated
 from rehearsal.providers.change.unique import Clash, Unique
 from rehearsal.providers.naming import AutoName
-from rehearsal.providers.package import Birth, Kind, Made, Revision
-from rehearsal.providers.values import UNKNOWN, Properties
+from rehearsal.providers.package import Birth, Kind, Made
+from rehearsal.providers.values import Properties
 
 
 def _vpc(birth: Birth) -> Made:
@@ -89,24 +89,6 @@ def _security_group(birth: Birth) -> Made:
     return Made(id=made.id, outputs={**made.outputs, "ownerId": account(birth.instance)})
 
 
-def _launch_template(birth: Birth) -> Made:
-    made = generated("lt", "ec2", "launch-template")(birth)
-    return Made(id=made.id, outputs={**made.outputs, "latestVersion": 1, "defaultVersion": 1})
-
-
-def _new_version(revision: Revision) -> Properties:
-    """As CustomizeDiff and Update in ec2/ec2_launch_template.go of terraform-provider-aws.
-
-    A preview expects a new version from a change of tags too, and the update makes none.
-    """
-    bookkeeping = {"name", "defaultVersion", "updateDefaultVersion"}
-    if revision.preview:
-        return {"latestVersion": UNKNOWN} if revision.changed - bookkeeping - {"description"} else {}
-    if revision.changed - bookkeeping - {"tags", "tagsAll"}:
-        return {"latestVersion": revision.outputs["latestVersion"] + 1}
-    return {}
-
-
 def _overlap(new: Properties, existing: Properties) -> bool:
     blocks = [new.get("cidrBlock"), existing.get("cidrBlock")]
     first, second = (ipaddress.ip_network(block) if block else None for block in blocks)
@@ -177,11 +159,4 @@ KINDS = {
         unique=(Unique(error="InvalidGroup.Duplicate", same=("vpcId", "name")),),
     ),
     "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": Kind(make=_security_group, tagged=True),
-    "aws:ec2/launchTemplate:LaunchTemplate": Kind(
-        make=_launch_template,
-        tagged=True,
-        auto_name=AutoName(property="name", limit=125),
-        unique=(Unique(error="InvalidLaunchTemplateName.AlreadyExistsException", same=("name",)),),
-        revise=_new_version,
-    ),
 }

@@ -6,7 +6,7 @@ import typing
 
 import pytest
 
-from rehearsal.providers.aws import KINDS
+from rehearsal.providers.aws import KINDS, cluster, events, identity, network, secrets, storage
 from rehearsal.providers.aws.change.extract import content
 from rehearsal.providers.aws.change.rules import CREATE_ONLY, Rule
 from rehearsal.providers.aws.change.table import RULES
@@ -20,6 +20,7 @@ WITHOUT_INPUT = {
 }
 # Decided by the table alone: CloudFormation has no such type, or replaces what the AWS provider updates.
 WITHOUT_SCHEMA = [
+    "aws:cloudwatch/eventTarget:EventTarget",
     "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup",
     "aws:ecr/lifecyclePolicy:LifecyclePolicy",
     "aws:eks/accessPolicyAssociation:AccessPolicyAssociation",
@@ -30,6 +31,7 @@ WITHOUT_SCHEMA = [
     "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",
     "aws:s3/bucketVersioning:BucketVersioning",
     "aws:secretsmanager/secretVersion:SecretVersion",
+    "aws:sqs/queuePolicy:QueuePolicy",
     "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule",
     "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule",
 ]
@@ -37,6 +39,16 @@ WITHOUT_SCHEMA = [
 
 def test_each_type_of_the_offline_provider_has_a_rule_and_no_rule_is_left_over():
     assert RULES.keys() == KINDS.keys()
+
+
+def test_kinds_and_rules_are_sorted_by_the_same_subjects_and_none_is_said_twice():
+    subjects = (network, cluster, identity, storage, secrets, events)
+    for subject in subjects:
+        rules = importlib.import_module(
+            f"rehearsal.providers.aws.change.rows.{subject.__name__.rpartition('.')[2]}"
+        ).RULES
+        assert rules.keys() == subject.KINDS.keys()
+    assert sum(len(subject.KINDS) for subject in subjects) == len(KINDS)
 
 
 def test_a_type_without_schema_says_what_replaces_it():
@@ -79,9 +91,9 @@ def test_the_data_file_is_what_cfn_lint_ships():
 
 def test_a_schema_that_is_not_in_the_data_file_is_refused_with_what_to_run():
     with pytest.raises(LookupError) as refusal:
-        Rule(schema="AWS::SQS::Queue").from_schema  # noqa: B018 - the property raises
+        Rule(schema="AWS::SNS::Topic").from_schema  # noqa: B018 - the property raises
     assert str(refusal.value) == (
-        "create_only.json lacks AWS::SQS::Queue: run python -m rehearsal.providers.aws.change.extract"
+        "create_only.json lacks AWS::SNS::Topic: run python -m rehearsal.providers.aws.change.extract"
     )
 
 

@@ -1,0 +1,1 @@
+"""The rules, by the same subjects as the kinds."""
