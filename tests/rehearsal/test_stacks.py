@@ -62,10 +62,14 @@ def test_what_only_aws_knows_is_unknown_in_the_plan(stack: str) -> None:
 
 def test_policies_are_readable_in_the_plan(stack: str) -> None:
     """They name the bucket and the cluster by values that are known before `up`: a reviewer sees them."""
-    policies = planned(stack).of("aws:iam/rolePolicy:RolePolicy")
-    assert len(policies) == 2
-    for policy in policies:
-        assert stack_settings(stack)["modelBucket"]["name"] in policy.inputs["policy"]
+    policies = {it.name: it.inputs["policy"] for it in planned(stack).of("aws:iam/rolePolicy:RolePolicy")}
+    policies |= {it.name: it.inputs["policy"] for it in planned(stack).of("aws:iam/policy:Policy")}
+    bucket, cluster = stack_settings(stack)["modelBucket"]["name"], stack_settings(stack)["name"]
+    assert {name for name, text in policies.items() if bucket in text} == {"mountpoint-reader", "gemma-server"}
+    assert {name for name, text in policies.items() if cluster in text} >= {
+        f"karpenter-controller-{key}" for key in ("node-lifecycle", "iam-integration", "interruption", "zonal-shift")
+    }
+    assert [name for name, text in policies.items() if UNKNOWN in text] == []
 
 
 def test_PUL_01_no_text_of_the_plan_holds_an_output_instead_of_its_value(stack: str) -> None:

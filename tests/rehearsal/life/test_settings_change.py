@@ -22,6 +22,7 @@ STATEFUL = {
     "aws:eks/cluster:Cluster",
     "aws:eks/nodeGroup:NodeGroup",
     "aws:s3/bucket:Bucket",
+    "aws:ecr/repository:Repository",
 }
 
 
