@@ -79,7 +79,7 @@ identities = {
 karpenter_identity = KarpenterIdentity(
     "karpenter",
     KarpenterIdentityArgs(
-        scope=Scope(partition=place.partition, region=region, account=place.account, cluster=stack.name),
+        scope=Scope(place=place, cluster=stack.name),
         release=stack.karpenter.minor,
         cluster_name=cluster.name,
         node_statements=pulls,

@@ -53,6 +53,10 @@ class Place:
     region: str
     account: str
 
+    def arn(self, service: str, resource: str) -> str:
+        """Return the ARN of something regional in this account."""
+        return self.partition.arn(service, resource, region=self.region, account=self.account)
+
 
 def partition_of(region: str) -> Partition:
     """Return the partition of a region, from its name alone (botocore's partitions.json has the same prefixes)."""

@@ -61,7 +61,7 @@ def node_statements(settings: ImageCacheSettings, place: Place) -> Sequence[Stat
     """
     if not settings.upstreams:
         return ()
-    registry = place.partition.arn("ecr", "repository", region=place.region, account=place.account)
+    registry = place.arn("ecr", "repository")
     return (
         {
             "Sid": "PullThrough",

@@ -48,17 +48,14 @@ class KarpenterIdentity(pulumi.ComponentResource):
             f"{name}-nodes",
             NodeIdentityArgs(
                 cluster_name=args.cluster_name,
-                partition=scope.partition,
-                account=scope.account,
+                place=scope.place,
                 statements=args.node_statements,
             ),
             child,
         )
         queue = InterruptionQueue(
             f"{name}-interruption",
-            InterruptionQueueArgs(
-                cluster_name=scope.cluster, partition=scope.partition, region=scope.region, account=scope.account
-            ),
+            InterruptionQueueArgs(cluster_name=scope.cluster, place=scope.place),
             child,
         )
         PodIdentity(

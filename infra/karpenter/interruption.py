@@ -10,7 +10,7 @@ import pulumi
 from pulumi_aws import cloudwatch, sqs
 
 from infra.iam import Statement, document
-from infra.naming import Partition, interruption_queue
+from infra.naming import Place, interruption_queue
 
 EVENTS: Mapping[str, tuple[str, str]] = {
     "health": ("aws.health", "AWS Health Event"),
@@ -33,9 +33,7 @@ class InterruptionQueueArgs:
     """Plain values: the queue's name and ARN are known before it exists, so that a preview shows who may use it."""
 
     cluster_name: str
-    partition: Partition
-    region: str
-    account: str
+    place: Place
 
 
 class InterruptionQueue(pulumi.ComponentResource):
@@ -57,7 +55,7 @@ class InterruptionQueue(pulumi.ComponentResource):
             sqs_managed_sse_enabled=True,
             opts=child,
         )
-        arn = pulumi.Output.concat(args.partition.arn("sqs", "", region=args.region, account=args.account), queue.name)
+        arn = pulumi.Output.concat(args.place.arn("sqs", ""), queue.name)
         policy = sqs.QueuePolicy(name, queue_url=queue.url, policy=document(*queue_statements(arn)), opts=child)
         for key, (source, kind) in EVENTS.items():
             rule = cloudwatch.EventRule(

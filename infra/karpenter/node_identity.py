@@ -7,7 +7,7 @@ import pulumi
 from pulumi_aws import eks
 
 from infra.iam import Statement
-from infra.naming import Partition
+from infra.naming import Place
 from infra.node_role import node_role
 
 
@@ -17,8 +17,7 @@ class NodeIdentityArgs:
 
     cluster_name: pulumi.Input[str]
     """An output of the cluster: the entry needs the control plane."""
-    partition: Partition
-    account: str
+    place: Place
     statements: Sequence[Statement]
     """Rights beyond AWS's own policies, for example to fill an image cache; may be empty."""
 
@@ -36,12 +35,12 @@ class NodeIdentity(pulumi.ComponentResource):
         role, rights = node_role(
             name,
             description="Nodes that Karpenter starts",
-            partition=args.partition,
+            partition=args.place.partition,
             statements=args.statements,
             opts=pulumi.ResourceOptions(parent=self),
         )
         # made from the name, so that a preview shows every policy that names the role
-        arn = pulumi.Output.concat(args.partition.arn("iam", "role/", account=args.account), role.name)
+        arn = pulumi.Output.concat(args.place.partition.arn("iam", "role/", account=args.place.account), role.name)
         eks.AccessEntry(
             name,
             cluster_name=args.cluster_name,

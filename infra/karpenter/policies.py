@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pulumi
 
 from infra.iam import Statement
-from infra.naming import Partition
+from infra.naming import Place
 
 LAUNCH = ("ec2:RunInstances", "ec2:CreateFleet")
 CREATE_TAGS = "ec2:CreateTags"
@@ -35,9 +35,7 @@ WITH_REBOOT = "1.15"
 class Scope:
     """The one cluster that a controller works for."""
 
-    partition: Partition
-    region: str
-    account: str
+    place: Place
     cluster: str
     """Its name."""
 
@@ -48,15 +46,15 @@ class Scope:
 
     def ec2(self, *kinds: str) -> list[str]:
         """Return the ARNs of every resource of these kinds in the account."""
-        return [self.partition.arn("ec2", f"{kind}/*", region=self.region, account="*") for kind in kinds]
+        return [self.place.partition.arn("ec2", f"{kind}/*", region=self.place.region, account="*") for kind in kinds]
 
     def instance_profiles(self) -> str:
         """Return the ARN of every instance profile of the account."""
-        return self.partition.arn("iam", "instance-profile/*", account=self.account)
+        return self.place.partition.arn("iam", "instance-profile/*", account=self.place.account)
 
     def cluster_arn(self) -> str:
         """Return the ARN of the cluster."""
-        return self.partition.arn("eks", f"cluster/{self.cluster}", region=self.region, account=self.account)
+        return self.place.arn("eks", f"cluster/{self.cluster}")
 
 
 def controller_policies(
@@ -82,7 +80,9 @@ def controller_policies(
 
 def node_lifecycle(scope: Scope, release: str) -> tuple[Statement, ...]:
     """Launch, tag and end instances, of this cluster only."""
-    public = [scope.partition.arn("ec2", f"{kind}/*", region=scope.region) for kind in ("image", "snapshot")]
+    public = [
+        scope.place.partition.arn("ec2", f"{kind}/*", region=scope.place.region) for kind in ("image", "snapshot")
+    ]
     ends = ["ec2:TerminateInstances", "ec2:DeleteLaunchTemplate"]
     if _minor(release) >= _minor(WITH_REBOOT):
         ends.append("ec2:RebootInstances")
@@ -134,11 +134,11 @@ def node_lifecycle(scope: Scope, release: str) -> tuple[Statement, ...]:
 
 def iam_integration(scope: Scope, node_role_arn: pulumi.Input[str]) -> tuple[Statement, ...]:
     """Keep instance profiles of this cluster and region, and pass the nodes' role, no other."""
-    regional = {_existing(scope.cluster_tag): "owned", _existing(REGION_TAG): scope.region}
+    regional = {_existing(scope.cluster_tag): "owned", _existing(REGION_TAG): scope.place.region}
     tagged_on_the_way = {
         _requested(scope.cluster_tag): "owned",
         _requested(CLUSTER_NAME_TAG): scope.cluster,
-        _requested(REGION_TAG): scope.region,
+        _requested(REGION_TAG): scope.place.region,
     }
     of_a_class, for_a_class = {_existing(NODE_CLASS_TAG): "*"}, {_requested(NODE_CLASS_TAG): "*"}
     return (
@@ -204,12 +204,12 @@ def resource_discovery(scope: Scope) -> tuple[Statement, ...]:
             "AllowRegionalReadActions",
             [f"ec2:Describe{kind}" for kind in seen],
             ["*"],
-            {"StringEquals": {"aws:RequestedRegion": scope.region}},
+            {"StringEquals": {"aws:RequestedRegion": scope.place.region}},
         ),
         _allow(
             "AllowSSMReadActions",
             ["ssm:GetParameter"],
-            [scope.partition.arn("ssm", "parameter/aws/service/*", region=scope.region)],
+            [scope.place.partition.arn("ssm", "parameter/aws/service/*", region=scope.place.region)],
         ),
         _allow("AllowPricingReadActions", ["pricing:GetProducts"], ["*"]),
         # without it a node class is never deleted (karpenter-provider-aws#9185)

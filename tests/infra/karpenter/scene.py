@@ -23,15 +23,15 @@ NODE_ROLE = "karpenter-nodes"
 
 
 def scope(region: str = REGION, cluster: str = CLUSTER) -> Scope:
-    return Scope(partition=partition_of(region), region=region, account=ACCOUNT, cluster=cluster)
+    return Scope(place=Place(partition_of(region), region, ACCOUNT), cluster=cluster)
 
 
 def node_role_arn(of: Scope) -> str:
-    return of.partition.arn("iam", f"role/{NODE_ROLE}", account=ACCOUNT)
+    return of.place.partition.arn("iam", f"role/{NODE_ROLE}", account=ACCOUNT)
 
 
 def queue_arn(of: Scope) -> str:
-    return of.partition.arn("sqs", interruption_queue(of.cluster), region=of.region, account=ACCOUNT)
+    return of.place.arn("sqs", interruption_queue(of.cluster))
 
 
 def controller(of: Scope, release: str) -> Mapping[str, Sequence[Statement]]:
@@ -49,7 +49,7 @@ def node(of: Scope) -> Sequence[Statement]:
             "repositories": {},
         }
     )
-    return node_statements(settings, Place(partition=of.partition, region=of.region, account=ACCOUNT))
+    return node_statements(settings, of.place)
 
 
 def queue(of: Scope) -> Sequence[Statement]:

@@ -155,7 +155,7 @@ def test_IAM_05_roles_are_of_the_partition(region: str, principal: str) -> None:
     (pods,) = document(recording.one(iam.Role, "karpenter-controller"), "assumeRolePolicy")["Statement"]
     assert pods["Principal"] == {"Service": "pods.eks.amazonaws.com"}
     found = {arn for _, text in recording.strings() for arn in re.findall(r"arn:([^:]+):(?!mock:)", text)}
-    assert found == {scope(region).partition.name}
+    assert found == {scope(region).place.partition.name}
 
 
 def test_KRP_07_the_controller_passes_the_nodes_role_and_reads_the_clusters_queue() -> None:

@@ -22,9 +22,7 @@ KINDS = {
 
 
 def recorded(cluster: str = CLUSTER, region: str = REGION) -> Recording:
-    args = InterruptionQueueArgs(
-        cluster_name=cluster, partition=scope(region).partition, region=region, account=ACCOUNT
-    )
+    args = InterruptionQueueArgs(cluster_name=cluster, place=scope(region).place)
     return record(lambda: InterruptionQueue("interruption", args), region=region, account=ACCOUNT)
 
 

@@ -91,7 +91,7 @@ def test_KRP_07_what_goes_into_the_queue_is_what_upstream_sends() -> None:
 def test_nodes_have_upstreams_managed_policies(region: str) -> None:
     of = scope(region)
     theirs = upstream.resources(of)["KarpenterNodeRole"]["Properties"]["ManagedPolicyArns"]
-    assert sorted(of.partition.managed_policy(policy) for policy in NODE_POLICIES) == sorted(theirs)
+    assert sorted(of.place.partition.managed_policy(policy) for policy in NODE_POLICIES) == sorted(theirs)
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -117,7 +117,7 @@ def test_IAM_05_no_document_names_another_partition(region: str) -> None:
     of = scope(region)
     everything = [*controller(of, RELEASES[-1]).values(), scene.node(of), scene.queue(of)]
     text = json.dumps([document(statements) for statements in everything])
-    assert set(re.findall(r"arn:([^:]*):", text)) == {of.partition.name}
+    assert set(re.findall(r"arn:([^:]*):", text)) == {of.place.partition.name}
 
 
 def test_statements_are_told_apart_by_their_sids() -> None:

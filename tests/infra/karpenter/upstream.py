@@ -23,9 +23,9 @@ def resources(of: Scope) -> Mapping[str, Any]:
     if not path.exists():
         pytest.skip(f"NOT COMPARED WITH UPSTREAM: ../{TEMPLATE} is not there")
     values = {
-        "AWS::Partition": of.partition.name,
-        "AWS::URLSuffix": of.partition.dns_suffix,
-        "AWS::Region": of.region,
+        "AWS::Partition": of.place.partition.name,
+        "AWS::URLSuffix": of.place.partition.dns_suffix,
+        "AWS::Region": of.place.region,
         "AWS::AccountId": ACCOUNT,
         "ClusterName": of.cluster,
         "KarpenterNodeRole.Arn": node_role_arn(of),

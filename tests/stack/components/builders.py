@@ -131,15 +131,15 @@ def _device_plugin(_name: str) -> DevicePluginArgs:
 
 
 def _interruption_queue(name: str) -> InterruptionQueueArgs:
-    return InterruptionQueueArgs(cluster_name=name, partition=PARTITION, region=REGION, account="000000000000")
+    return InterruptionQueueArgs(cluster_name=name, place=PLACE)
 
 
 def _node_identity(_name: str) -> NodeIdentityArgs:
-    return NodeIdentityArgs(cluster_name="c", partition=PARTITION, account="000000000000", statements=())
+    return NodeIdentityArgs(cluster_name="c", place=PLACE, statements=())
 
 
 def _karpenter_identity(name: str) -> KarpenterIdentityArgs:
-    scope = Scope(partition=PARTITION, region=REGION, account="000000000000", cluster=name)
+    scope = Scope(place=PLACE, cluster=name)
     return KarpenterIdentityArgs(scope=scope, release="1.14", cluster_name=name, node_statements=())
 
 

@@ -35,9 +35,9 @@ class Row:
 def rows(of: Scope) -> list[Row]:
     """Every request of every file, for one cluster."""
     put_in = {
-        "partition": of.partition.name,
-        "region": of.region,
-        "elsewhere": ELSEWHERE[of.region],
+        "partition": of.place.partition.name,
+        "region": of.place.region,
+        "elsewhere": ELSEWHERE[of.place.region],
         "account": ACCOUNT,
         "cluster": of.cluster,
         "queue": queue_arn(of),
@@ -80,7 +80,9 @@ def _of_entry(of: Scope, who: str, entry: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _requests(of: Scope, who: str, entry: Mapping[str, Any]) -> Iterator[Request]:
-    session = of.partition.arn("sts", f"assumed-role/{NODE_ROLE if who == 'nodes' else 'karpenter'}/x", account=ACCOUNT)
+    session = of.place.partition.arn(
+        "sts", f"assumed-role/{NODE_ROLE if who == 'nodes' else 'karpenter'}/x", account=ACCOUNT
+    )
     policies = {"controller": list(controller(of, RELEASES[0])), "nodes": ["nodes"], "queue": []}[who]
     context = {key: value for key, value in entry.get("context", {}).items() if value is not None}
     for principal, action, resource in product(
