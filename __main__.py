@@ -112,7 +112,7 @@ pools = GpuPools(
             tags=stack.tags,
         ),
         images={name: node_images(engine_images(name, stack.servers), images) for name in stack.gpu_pools},
-        after=[karpenter, karpenter_identity, device_plugin, network],
+        after=[karpenter, device_plugin],
     ),
     kubernetes,
 )
