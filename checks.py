@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 
-from infra.account import AccountSettings
 from infra.cluster.cluster import ClusterSettings
 from infra.gpu_pools import GpuPool
 from infra.gpu_pools.checks import address_problems, demand_problems
@@ -14,6 +13,7 @@ from infra.model_bucket import ModelBucketSettings
 from infra.naming import FORBIDDEN_SERVICE_NAMES, Place, partition_of
 from infra.network import NetworkSettings, subnets
 from infra.node_boot import boot_problems
+from infra.providers import AccountSettings
 from infra.section import Complaint, nearest, readable, shown
 from serving.fit import PLACEMENT_RULES, SERVER_RULES, engine_images, largest_by_pool, pool_demand
 from serving.server import ServerSettings

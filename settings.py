@@ -14,7 +14,6 @@ import pulumi
 from pydantic import AfterValidator, Field, StringConstraints
 
 from checks import CHECKS
-from infra.account import AccountSettings
 from infra.cluster.cluster import ClusterSettings
 from infra.gpu_pools import GpuPool
 from infra.image_cache.credentials import credentials
@@ -23,6 +22,7 @@ from infra.karpenter.controller import KarpenterSettings
 from infra.model_bucket import ModelBucketSettings
 from infra.naming import CLUSTER_NAME
 from infra.network import NetworkSettings
+from infra.providers import AccountSettings
 from infra.section import (
     DNS_LABEL,
     NAME_RULE,

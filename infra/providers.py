@@ -1,13 +1,28 @@
-"""The two providers, made once at the top and inherited. The stack files switch the default ones off."""
+"""The account, and the two providers: made once at the top and inherited. The stack files switch the default ones off."""
 
 from collections.abc import Mapping
+from typing import Annotated
 
 import pulumi
 import pulumi_aws
 import pulumi_kubernetes
+from pydantic import Field, StringConstraints
 
-from infra.cluster.cluster import Cluster
+from infra.cluster.cluster import Cluster, PrincipalArn
 from infra.image_cache.image_cache import ImageCache
+from infra.section import Section
+
+
+class AccountSettings(Section):
+    """`account`."""
+
+    id: Annotated[str, StringConstraints(pattern=r"^[0-9]{12}$")] = Field(
+        description="the AWS account's 12 digits in quotes"
+    )
+    deployer: PrincipalArn = Field(
+        # EKS makes the creator admin and never moves that: later deployers need an access entry
+        description="the ARN of the IAM role or user that runs the first `pulumi up`"
+    )
 
 
 def aws(region: str, account_id: str, tags: Mapping[str, str]) -> pulumi_aws.Provider:
