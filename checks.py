@@ -6,6 +6,7 @@ from infra.cluster.cluster import ClusterSettings
 from infra.gpu_pools import GpuPool
 from infra.gpu_pools.checks import address_problems, demand_problems
 from infra.gpu_pools.device_plugin import node_images
+from infra.gpu_pools.warm_nodes import pause_deployment
 from infra.image_cache.rewrite import image_cache_facts, image_problems
 from infra.image_cache.settings import ImageCacheSettings, region_problems
 from infra.karpenter.controller import KarpenterSettings, kubernetes_problems
@@ -103,6 +104,17 @@ def _servers_by_themselves(servers: Mapping[str, ServerSettings]) -> Iterator[Co
                 yield Complaint(("servers", name, *path), problem)
 
 
+def _servers_beside_pause_pods(
+    gpu_pools: Mapping[str, GpuPool], servers: Mapping[str, ServerSettings]
+) -> Iterator[Complaint]:
+    """Both are Deployments of one namespace, and the provider takes over what exists."""
+    for pool in gpu_pools:
+        if (name := pause_deployment(pool)) in servers:
+            yield Complaint(
+                ("servers", name), f"is the name of the pause pods of gpuPools.{pool}; expected another one"
+            )
+
+
 def _servers_on_their_pools(
     region: str, pool_names: list[str], gpu_pools: Mapping[str, GpuPool], servers: Mapping[str, ServerSettings]
 ) -> Iterator[Complaint]:
@@ -164,6 +176,7 @@ CHECKS = (
     _deployer_of_the_account,
     _models_in_the_bucket,
     _servers_by_themselves,
+    _servers_beside_pause_pods,
     _servers_on_their_pools,
     _pools_large_enough,
     _addresses_for_nodes,

@@ -1,4 +1,4 @@
-"""The account, and the two providers: made once at the top and inherited. The stack files switch the default ones off."""
+"""The account, and its two providers: made at the top and inherited. Stack files switch the default ones off."""
 
 from collections.abc import Mapping
 from typing import Annotated

@@ -98,8 +98,11 @@ def node_pool(name: str, pool: GpuPool, node_class_name: pulumi.Input[str]) -> d
 
 
 def node_pool_name(name: str, pool: GpuPool) -> str:
-    """Return the NodePool's name. Karpenter never turns a dynamic one into a static one, so it becomes another."""
-    return f"{name}-static" if pool.capacity.static else name
+    """Return the NodePool's name. Karpenter never turns a dynamic one into a static one, so it becomes another.
+
+    The dot keeps it apart from every other pool's: names in the stack file have none.
+    """
+    return f"{name}.static" if pool.capacity.static else name
 
 
 def needs_static_capacity(pools: Iterable[GpuPool]) -> bool:

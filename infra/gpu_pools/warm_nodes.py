@@ -79,7 +79,7 @@ class WarmNodes(pulumi.ComponentResource):
                 Deployment(
                     f"{name}-{key}",
                     metadata={
-                        "name": f"warm-{key}",
+                        "name": pause_deployment(key),
                         "namespace": args.namespace,
                         "labels": _labels(key),
                         # a pause pod that waits for a node is in order: it has given way
@@ -96,6 +96,11 @@ class WarmNodes(pulumi.ComponentResource):
                 )
         self.server_priority = classes[SERVERS].metadata.name
         self.register_outputs({"serverPriority": self.server_priority})
+
+
+def pause_deployment(pool: str) -> str:
+    """Return the name of the Deployment of a pool's pause pods: no server may be called so."""
+    return f"warm-{pool}"
 
 
 def deployment(name: str, pool: GpuPool, size: PodSize, image: str, priority: pulumi.Input[str]) -> Any:

@@ -177,7 +177,7 @@ def test_types_are_short(token, short):
             "kubernetes:karpenter.sh/v1:NodePool",
             {
                 "kind": "NodePool",
-                "metadata": {"name": "chat-static"},
+                "metadata": {"name": "chat.static"},
                 "spec": {
                     "replicas": 2,
                     "limits": {"nvidia.com/gpu": "4"},
@@ -191,7 +191,7 @@ def test_types_are_short(token, short):
                     },
                 },
             },
-            ["chat-static", "a, b", "spot", "2 nodes always", "at most 4 gpu"],
+            ["chat.static", "a, b", "spot", "2 nodes always", "at most 4 gpu"],
         ),
         (
             "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass",

@@ -272,3 +272,13 @@ def test_a_refused_stack_registers_nothing() -> None:
     with pytest.raises(pulumi.RunError):
         recorded = record_program(raw)
     assert recorded is None
+
+
+def test_a_server_is_not_called_as_the_pause_pods_of_a_pool() -> None:
+    """Two Deployments of one name: the provider takes over the one that exists, without a word."""
+    raw = stack_settings("dev")
+    raw["servers"]["warm-rtx-pro-6000"] = raw["servers"]["gemma"]
+    assert refusal(raw) == (
+        "the stack file has 1 mistake:\n"
+        "  servers.warm-rtx-pro-6000: is the name of the pause pods of gpuPools.rtx-pro-6000; expected another one"
+    )

@@ -182,7 +182,7 @@ def test_only_a_static_pool_asks_for_the_feature_gate() -> None:
 def test_a_dynamic_pool_that_becomes_static_is_another_object() -> None:
     """The API server: Cannot transition NodePool between static and dynamic provisioning modes."""
     static = pool(capacity=CAPACITIES["static"])
-    assert (node_pool_name("chat", pool()), node_pool_name("chat", static)) == ("chat", "chat-static")
+    assert (node_pool_name("chat", pool()), node_pool_name("chat", static)) == ("chat", "chat.static")
     before, after = (recorded({"chat": one}) for one in (pool(), static))
     assert before.one(NODE_POOL).urn != after.one(NODE_POOL).urn
     assert before.one(NODE_CLASS).urn == after.one(NODE_CLASS).urn

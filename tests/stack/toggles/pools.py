@@ -88,14 +88,14 @@ _CAPACITY = (
         path=f"{POOL}.capacity.static.nodes",
         value=2,
         also=_STATIC,
-        changes=(_NODE_POOL, f"{_NODE_POOL}-static"),
+        changes=(_NODE_POOL, f"{_NODE_POOL}.static"),
         outputs=("gpuPools",),
     ),
     Toggle(
         path=f"{POOL}.capacity.static.market",
         value="spot-first",
         also=_STATIC,
-        changes=(f"{_NODE_POOL}-static",),
+        changes=(f"{_NODE_POOL}.static",),
         outputs=("gpuPools",),
     ),
     Toggle(
