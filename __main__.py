@@ -23,7 +23,7 @@ from infra.mountpoint import Mountpoint, MountpointArgs
 from infra.naming import Place, partition_of, server_service_account
 from infra.network import Network, NetworkArgs
 from infra.pod_identity import PodIdentity, PodIdentityArgs
-from serving.fit import engine_images, largest_by_pool
+from serving.fit import engine_images, largest_by_pool, longest_grace_by_pool
 from serving.namespace import ServingNamespace, ServingNamespaceArgs
 from serving.server import VllmServer, VllmServerArgs
 
@@ -112,6 +112,7 @@ pools = GpuPools(
             tags=stack.tags,
         ),
         images={name: node_images(engine_images(name, stack.servers), images) for name in stack.gpu_pools},
+        graces=longest_grace_by_pool(stack.servers),
         after=[karpenter, device_plugin],
     ),
     kubernetes,
@@ -157,6 +158,8 @@ outputs.export(
         "kubeconfig": cluster.kubeconfig,
         "namespace": namespace.name,
         "model_bucket": bucket.name,
+        "image_prefixes": images.published,
+        "image_repositories": images.own,
         "gpu_pools": {name: published(name, pool, region) for name, pool in stack.gpu_pools.items()},
         "servers": {
             name: {"url": servers[name].url, "model": server.model.served_name}

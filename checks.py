@@ -32,9 +32,9 @@ def _cache_in_the_region(region: str, image_cache: ImageCacheSettings) -> Iterat
 
 
 def _engine_images(
-    region: str, account: AccountSettings, image_cache: ImageCacheSettings, servers: Mapping[str, ServerSettings]
+    place: Place, image_cache: ImageCacheSettings, servers: Mapping[str, ServerSettings]
 ) -> Iterator[Complaint]:
-    facts = image_cache_facts(image_cache, Place(partition_of(region), region, account.id))
+    facts = image_cache_facts(image_cache, place)
     for name, server in servers.items():
         for problem in image_problems(server.engine.image_reference, facts):
             yield Complaint(("servers", name, "engine", "image"), f"{shown(server.engine.image_reference)}; {problem}")
@@ -147,13 +147,12 @@ def _addresses_for_nodes(
 
 
 def _boots(
-    region: str,
-    account: AccountSettings,
+    place: Place,
     image_cache: ImageCacheSettings,
     gpu_pools: Mapping[str, GpuPool],
     servers: Mapping[str, ServerSettings],
 ) -> Iterator[Complaint]:
-    facts = image_cache_facts(image_cache, Place(partition_of(region), region, account.id))
+    facts = image_cache_facts(image_cache, place)
     for name, pool in gpu_pools.items():
         boot = pool.boot(node_images(engine_images(name, servers), facts))
         for problem in boot_problems(boot, pool.os_image, pool.types):

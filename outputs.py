@@ -52,6 +52,10 @@ class Platform(Published):
     namespace: str
     """Of the servers."""
     model_bucket: str
+    image_prefixes: Mapping[str, str]
+    """What an image reference begins with to be pulled through the cache, by the registry that it replaces."""
+    image_repositories: Mapping[str, str]
+    """Repositories for images of one's own: reference without a tag, by name. To push needs rights of the pusher's."""
     gpu_pools: Mapping[str, GpuPool]
     servers: Mapping[str, Server]
 

@@ -8,6 +8,7 @@ import inspect
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated
 
 import pulumi
@@ -20,7 +21,7 @@ from infra.image_cache.credentials import credentials
 from infra.image_cache.settings import ImageCacheSettings
 from infra.karpenter.controller import KarpenterSettings
 from infra.model_bucket import ModelBucketSettings
-from infra.naming import CLUSTER_NAME
+from infra.naming import CLUSTER_NAME, Place, partition_of
 from infra.network import NetworkSettings
 from infra.providers import AccountSettings
 from infra.section import (
@@ -29,6 +30,7 @@ from infra.section import (
     Complaint,
     KeyName,
     Section,
+    UnreadableError,
     readable,
     right_part,
     shown,
@@ -112,11 +114,12 @@ def load() -> tuple[str, Settings, Mapping[str, pulumi.Output[str]]]:
             raise pulumi.RunError(f"{name}: not a mapping: {error}") from None
         raw = text
     region = pulumi.Config("aws").get("region") or ""
-    stack = parse(raw, region)
-    secrets, missing = credentials(stack.image_cache, config)
-    if missing:
-        raise _refusal(missing)
-    return region, stack, secrets
+    whole, right, complaints = _read(raw, region)
+    secrets: Mapping[str, pulumi.Output[str]] = {}
+    with suppress(UnreadableError):
+        secrets, missing = credentials(right.image_cache, config)
+        complaints += missing
+    return region, _right(whole, complaints), secrets
 
 
 def parse(raw: object, region: str) -> Settings:
@@ -125,23 +128,31 @@ def parse(raw: object, region: str) -> Settings:
     Raises:
         pulumi.RunError: one line per mistake: the path, the value, what is allowed.
     """
+    whole, _, complaints = _read(raw, region)
+    return _right(whole, complaints)
+
+
+def _read(raw: object, region: str) -> tuple[Settings | None, Settings, list[Complaint]]:
+    """Return the settings, or as much of them as is right, and everything that is wrong."""
     whole, complaints = validated(Settings, raw, f"{PROJECT}:{KEY}")
     right = whole or right_part(Settings, raw, {complaint.path for complaint in complaints})
     pools = raw.get("gpuPools") if isinstance(raw, Mapping) else None
     known = {"pool_names": list(pools) if isinstance(pools, Mapping) else [], **vars(right)}
     if REGION.fullmatch(region):
         known["region"] = region
+        with suppress(UnreadableError, KeyError):
+            known["place"] = Place(partition_of(region), region, known["account"].id)
     else:
         complaints.append(Complaint(("aws:region",), f"{shown(region)}; expected a region, for example us-west-2"))
     for check in CHECKS:
         wanted = inspect.signature(check).parameters
         if known.keys() >= wanted.keys():
             complaints.extend(readable(check(**{name: known[name] for name in wanted})))
+    return whole, right, complaints
+
+
+def _right(whole: Settings | None, complaints: Sequence[Complaint]) -> Settings:
     if whole is None or complaints:
-        raise _refusal(complaints)
+        count = "1 mistake" if len(complaints) == 1 else f"{len(complaints)} mistakes"
+        raise pulumi.RunError("\n".join([f"the stack file has {count}:", *(f"  {line}" for line in complaints)]))
     return whole
-
-
-def _refusal(complaints: Sequence[Complaint]) -> pulumi.RunError:
-    count = "1 mistake" if len(complaints) == 1 else f"{len(complaints)} mistakes"
-    return pulumi.RunError("\n".join([f"the stack file has {count}:", *(f"  {line}" for line in complaints)]))

@@ -5,6 +5,7 @@ Everything that nobody else has to know is auto-named by the engine.
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 CLUSTER_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
@@ -21,6 +22,9 @@ KARPENTER_SERVICE_ACCOUNT = "karpenter"
 
 SQS_NAME_LIMIT = 80
 """SQS API, CreateQueue.QueueName: letters, digits, - and _, as in a cluster's name."""
+
+EVERY_TAINT: Mapping[str, str] = {"operator": "Exists"}
+"""Toleration of node agents: a second taint on a pool must not keep them off (k8s-device-plugin#68)."""
 
 TECHNIQUES_ANNOTATION = "vllm-eks/techniques"
 """On a server's Deployment, not on its pod: what its start is made of, for people and for the plan."""

@@ -28,8 +28,6 @@ PULUMI_TIMEOUT = PROGRESS_DEADLINE + 300
 
 TEARDOWN = 5
 """Seconds from the last request to the end of the process (3.8 s measured, gpu.md 10)."""
-GRACE_LIMIT = 100
-"""A Spot notice is 120 s: what takes longer is killed."""
 
 PORT = 8000
 ROOT = "/vllm-cache"

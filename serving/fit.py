@@ -3,16 +3,11 @@
 from collections.abc import Iterator, Mapping
 from operator import attrgetter
 
-from infra.gpu_pools import GpuPool
+from infra.gpu_pools import AGENTS_CPU, AGENTS_MEMORY, LONGEST_GRACE, GpuPool
 from infra.gpu_pools.warm_nodes import PodSize
-from serving.engine import GRACE_LIMIT, TEARDOWN, argument_problems
+from serving.engine import TEARDOWN, argument_problems
 from serving.server import ServerSettings, situation
 from serving.techniques import flag_owners, refusals, unknown_techniques
-
-DAEMONSETS_CPU = 500
-DAEMONSETS_MEMORY = 2048
-"""Millicores and MiB that node agents take from what is allocatable: CNI, proxy, Pod Identity, Mountpoint and its pods.
-Estimated; a pod that asks for the rest stays pending (karpenter#8064)."""
 
 Problem = tuple[tuple[str, ...], str]
 """Path below `servers.<name>`, and what is wrong."""
@@ -20,11 +15,11 @@ Problem = tuple[tuple[str, ...], str]
 
 def _shutdown(server: ServerSettings) -> Iterator[Problem]:
     shutdown = server.shutdown
-    if shutdown.grace > GRACE_LIMIT:
+    if shutdown.grace > LONGEST_GRACE:
         yield (
             ("shutdown",),
             f"drainSeconds {shutdown.drain_seconds} + requestSeconds {shutdown.request_seconds} + teardown {TEARDOWN}"
-            f" = {shutdown.grace} s > {GRACE_LIMIT} s (a Spot notice is 120 s)",
+            f" = {shutdown.grace} s > {LONGEST_GRACE} s (a Spot notice is 120 s)",
         )
 
 
@@ -70,8 +65,8 @@ def _weights(server: ServerSettings, pool: GpuPool, _region: str) -> Iterator[Pr
 def _host(server: ServerSettings, pool: GpuPool, _region: str) -> Iterator[Problem]:
     resources = server.resources
     for key, unit, asked, agents, offered in (
-        ("memoryGib", " MiB", resources.memory_gib * 1024, DAEMONSETS_MEMORY, attrgetter("allocatable_memory")),
-        ("cpu", "m", resources.cpu * 1000, DAEMONSETS_CPU, attrgetter("allocatable_cpu")),
+        ("memoryGib", " MiB", resources.memory_gib * 1024, AGENTS_MEMORY, attrgetter("allocatable_memory")),
+        ("cpu", "m", resources.cpu * 1000, AGENTS_CPU, attrgetter("allocatable_cpu")),
     ):
         least = min(pool.types, key=offered)
         if asked + agents > offered(least):
@@ -94,14 +89,27 @@ PLACEMENT_RULES = (_gpus, _weights, _host, _techniques)
 """What holds for a server on the nodes of its pool, in a region."""
 
 
-def pool_demand(name: str, servers: Mapping[str, ServerSettings]) -> dict[str, int]:
-    """Return the GPUs that each server takes from a pool."""
-    return {key: server.engine.tensor_parallel for key, server in servers.items() if server.pool == name}
+def pool_demand(name: str, servers: Mapping[str, ServerSettings]) -> dict[str, PodSize]:
+    """Return what each server of a pool takes from it."""
+    return {key: _size(server) for key, server in servers.items() if server.pool == name}
+
+
+def _size(server: ServerSettings) -> PodSize:
+    resources = server.resources
+    return PodSize(cpu=resources.cpu, memory_gib=resources.memory_gib, gpus=server.engine.tensor_parallel)
 
 
 def engine_images(name: str, servers: Mapping[str, ServerSettings]) -> list[str]:
     """Return the upstream references that the servers of a pool run, each once, in the order of their names."""
     return sorted({server.engine.image_reference for server in servers.values() if server.pool == name})
+
+
+def longest_grace_by_pool(servers: Mapping[str, ServerSettings]) -> dict[str, int]:
+    """Return, by pool, the seconds that the slowest of its servers has to end. A pool without servers has none."""
+    graces: dict[str, int] = {}
+    for server in servers.values():
+        graces[server.pool] = max(graces.get(server.pool, 0), server.shutdown.grace)
+    return graces
 
 
 def largest_by_pool(servers: Mapping[str, ServerSettings]) -> dict[str, PodSize]:

@@ -12,7 +12,7 @@ import pulumi
 from pulumi_aws import eks
 from pydantic import Field, StringConstraints
 
-from infra.gpu_pools import EVERY_TAINT
+from infra.naming import EVERY_TAINT
 from infra.section import Section
 
 AddonVersion = Annotated[str, StringConstraints(pattern=r"^(default|v[0-9]+\.[0-9]+\.[0-9]+-eksbuild\.[0-9]+)$")]

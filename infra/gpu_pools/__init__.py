@@ -5,9 +5,11 @@ other product (club-3090#572).
 """
 
 from infra.gpu_pools.agreed import (
+    AGENTS_CPU,
+    AGENTS_MEMORY,
     ARCHITECTURE_LABEL,
-    EVERY_TAINT,
     GPU_RESOURCE,
+    LONGEST_GRACE,
     OS_LABEL,
     POOL_LABEL,
     PRESENT_LABEL,
@@ -22,9 +24,11 @@ from infra.gpu_pools.agreed import (
 from infra.gpu_pools.pool import GpuPool
 
 __all__ = [
+    "AGENTS_CPU",
+    "AGENTS_MEMORY",
     "ARCHITECTURE_LABEL",
-    "EVERY_TAINT",
     "GPU_RESOURCE",
+    "LONGEST_GRACE",
     "OS_LABEL",
     "POOL_LABEL",
     "PRESENT_LABEL",

@@ -21,8 +21,13 @@ GPU_RESOURCE = "nvidia.com/gpu"
 TAINT: Mapping[str, str] = {"key": GPU_RESOURCE, "value": "true", "effect": "NoSchedule"}
 """On every node of every GPU pool: only pods that ask for a GPU, and the DaemonSets that they need, run there."""
 
-EVERY_TAINT: Mapping[str, str] = {"operator": "Exists"}
-"""Toleration of node agents: a second taint on a pool must not keep them off (k8s-device-plugin#68)."""
+AGENTS_CPU = 500
+AGENTS_MEMORY = 2048
+"""Millicores and MiB that node agents take from what is allocatable: CNI, proxy, Pod Identity, Mountpoint and its pods.
+Estimated; a pod that asks for the rest stays pending (karpenter#8064)."""
+
+LONGEST_GRACE = 100
+"""Seconds that a pod has to end at most: a Spot notice is 120 s, 20 s of them for its way through EventBridge."""
 
 
 def labels(name: str, pool: GpuPool) -> dict[str, str]:

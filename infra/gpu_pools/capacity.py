@@ -46,7 +46,7 @@ class Capacity(Section):
             made = cls.model_construct()
             made._word = value
             return made
-        if not isinstance(value, dict) or len(value) != 1:
+        if not isinstance(value, dict) or len(value) != 1 or None in value.values():
             raise ValueError(f"expected {', '.join(cls.words)}, {{reserved: {{...}}}} or {{static: {{...}}}}")
         return handler(value)
 

@@ -1,9 +1,12 @@
 """What a pool must be for what runs on it and what it runs in. Generators of complaints over plain values."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import le, sub
 
+from infra.gpu_pools.agreed import AGENTS_CPU, AGENTS_MEMORY
 from infra.gpu_pools.pool import GpuPool
-from infra.gpu_pools.updates import minutes
+from infra.gpu_pools.warm_nodes import PodSize
+from infra.instances import InstanceType
 from infra.section import Complaint
 
 INTERFACES = 2
@@ -21,28 +24,58 @@ CONTROL_PLANE_ADDRESSES = 16
 
 
 def demand_problems(
-    name: str, pool: GpuPool, servers: Mapping[str, int], warm_gpus: int
+    name: str, pool: GpuPool, servers: Mapping[str, PodSize], warm_gpus: int
 ) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield (path below the pool, problem) where a pool cannot hold what is put on it.
 
     Args:
         name: the pool's.
         pool: the pool.
-        servers: GPUs by server.
+        servers: what each asks of a node.
         warm_gpus: GPUs of one warm node's pod, 0 where nobody sizes it.
     """
     if pool.warm_nodes and not warm_gpus:
         yield ("warmNodes",), f"{pool.warm_nodes}; no server runs on {name}, so nothing says how large a place to keep"
-    parts = [f"{server} {gpus}" for server, gpus in servers.items()]
-    total = sum(servers.values())
-    if pool.warm_nodes:
-        parts.append(f"warmNodes {pool.warm_nodes} x {warm_gpus}")
-        total += pool.warm_nodes * warm_gpus
-    static = pool.capacity.static
+    parts = [f"{server} {size.gpus}" for server, size in servers.items()]
+    total = sum(size.gpus for size in servers.values())
+    if pool.warm_nodes and warm_gpus:
+        # whole nodes: the limit counts what a node has, not what its pod asks for
+        each = min((kind.gpus for kind in pool.types if kind.gpus >= warm_gpus), default=warm_gpus)
+        parts.append(f"warmNodes {pool.warm_nodes} x {each}")
+        total += pool.warm_nodes * each
+    there = pool.capacity.static.nodes * pool.types[0].gpus if pool.capacity.static else pool.max_gpus
+    nodes, each = _nodes(servers.values(), pool.types), pool.types[0].gpus
     if total > pool.max_gpus:
         yield ("maxGpus",), f"{' + '.join(parts)} = {total} GPUs > {pool.max_gpus}"
-    elif static and total > (there := static.nodes * pool.types[0].gpus):
-        yield ("capacity", "static", "nodes"), f"{' + '.join(parts)} = {total} GPUs > {there} on {static.nodes} nodes"
+    elif pool.capacity.static and total > there:
+        path = ("capacity", "static", "nodes")
+        yield path, f"{' + '.join(parts)} = {total} GPUs > {there} on {pool.capacity.static.nodes} nodes"
+    elif nodes * each > there:
+        yield (
+            ("capacity", "static", "nodes") if pool.capacity.static else ("maxGpus",),
+            f"{' + '.join(parts)} GPUs need {nodes} nodes of {each} (no pod spans two, CPU and memory count too)"
+            f" = {nodes * each} GPUs > {there}",
+        )
+
+
+def _nodes(pods: Iterable[PodSize], types: Sequence[InstanceType]) -> int:
+    """Return how many nodes the pods fill, the largest first; 0 where types differ in GPUs, and Karpenter may mix them.
+
+    The roomiest type counts, so what is refused fits on no other one either.
+    """
+    if len({kind.gpus for kind in types}) > 1:
+        return 0
+    kind = max(types, key=lambda each: (each.allocatable_memory, each.allocatable_cpu))
+    whole = (kind.gpus, kind.allocatable_cpu - AGENTS_CPU, kind.allocatable_memory - AGENTS_MEMORY)
+    nodes: list[tuple[int, ...]] = []
+    for pod in sorted(pods, key=lambda each: (each.gpus, each.memory_gib, each.cpu), reverse=True):
+        asked = (pod.gpus, pod.cpu * 1000, pod.memory_gib * 1024)
+        place = next((at for at, free in enumerate(nodes) if all(map(le, asked, free))), None)
+        if place is None:
+            nodes.append(whole)
+            place = -1
+        nodes[place] = tuple(map(sub, nodes[place], asked))
+    return len(nodes)
 
 
 def address_problems(
@@ -70,21 +103,6 @@ def address_problems(
             f'"{cidr}" has {free} addresses in {len(subnets)} private subnets < {taken} that nodes may take: '
             + " + ".join(
                 [*parts, f"{system_nodes} system nodes x {SYSTEM_NODE_ADDRESSES}", f"EKS {CONTROL_PLANE_ADDRESSES}"]
-            ),
-        )
-
-
-def consolidation_problems(name: str, pool: GpuPool, returns: Mapping[str, float]) -> Iterator[Complaint]:
-    """Yield where an empty node goes before it has cost as much as its return (KRP-01).
-
-    Args:
-        name: the pool's.
-        pool: the pool.
-        returns: seconds that a server's start on a new node is predicted to take, by server.
-    """
-    for server, seconds in returns.items():
-        if minutes(pool.consolidate_after) * 60 < seconds:
-            yield Complaint(
-                ("gpuPools", name, "consolidateAfter"),
-                f'"{pool.consolidate_after}" is less than the {seconds:.0f} s that {server} needs on a new node',
             )
+            + "; expected a smaller maxGpus, or more network.zones",
+        )

@@ -11,8 +11,9 @@ from typing import Any
 import pulumi
 from pulumi_kubernetes.helm.v3 import Release
 
-from infra.gpu_pools.agreed import EVERY_TAINT, OS_LABEL, PRESENT_LABEL
+from infra.gpu_pools.agreed import OS_LABEL, PRESENT_LABEL
 from infra.image_cache.rewrite import ImageCacheFacts, rewritten
+from infra.naming import EVERY_TAINT
 
 CHART, VERSION, REPOSITORY = "nvidia-device-plugin", "0.19.3", "https://nvidia.github.io/k8s-device-plugin"
 

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
 
+from infra.gpu_pools.agreed import LONGEST_GRACE
 from infra.gpu_pools.manifests import NODE_CLASS, NODE_POOL, Surroundings, node_class, node_pool, node_pool_name
 from infra.gpu_pools.pool import GpuPool
 from infra.node_boot import user_data
+from infra.node_boot.ami import UNPROVEN
 
 DELETE_LIMIT = "30m"
 """A NodePool goes when its nodes are gone (foreground deletion): their termination grace and EC2's own time."""
@@ -22,6 +24,8 @@ class GpuPoolsArgs:
     surroundings: Surroundings
     images: Mapping[str, Sequence[str]]
     """By pool: what its pods run, as they spell it, in the order to pull."""
+    graces: Mapping[str, int]
+    """By pool: seconds that its servers' pods have to end, the longest of them. A pool without servers has none."""
     after: Sequence[pulumi.Resource]
     """Karpenter with its definitions and rights, and the device plugin: pools come after them and go before."""
 
@@ -40,6 +44,8 @@ class GpuPools(pulumi.ComponentResource):
     def _pool(self, name: str, key: str, pool: GpuPool, args: GpuPoolsArgs) -> pulumi.Output[str]:
         if pool.os_image.release is None:
             pulumi.log.warn(f"gpuPools.{key}.ami {pool.ami}: each release of the image replaces every node", self)
+        if reason := UNPROVEN.get(pool.os_image.family):
+            pulumi.log.warn(f"gpuPools.{key}.ami {pool.ami}: unproven: {reason}", self)
         opts = pulumi.ResourceOptions(
             parent=self,
             depends_on=list(args.after),
@@ -60,7 +66,7 @@ class GpuPools(pulumi.ComponentResource):
             api_version=NODE_POOL,
             kind="NodePool",
             metadata={"name": node_pool_name(key, pool)},
-            spec=node_pool(key, pool, its_class.metadata["name"]),
+            spec=node_pool(key, pool, its_class.metadata["name"], args.graces.get(key, LONGEST_GRACE)),
             opts=opts,
         )
         made: pulumi.Output[str] = its_pool.metadata["name"]

@@ -12,15 +12,6 @@ from infra.gpu_pools.updates import karpenters
 
 NODE_POOL, NODE_CLASS = "karpenter.sh/v1", "karpenter.k8s.aws/v1"
 
-TERMINATION_GRACE = 100
-"""Seconds from a node's end being decided to its instance being terminated: Spot notice, expiry, drift, destroy.
-
-A server's pods carry `karpenter.sh/do-not-disrupt`, so Karpenter never evicts them (karpenter v1.14.1,
-pkg/utils/pod/scheduling.go, IsEvictable); it deletes them when this time minus their own grace has passed
-(pkg/controllers/node/termination/terminator/terminator.go, DeleteExpiringPods). Without it, or with more than the
-120 s of a Spot notice, they would lose their node with no preStop and no drain. 20 s are for the notice's way through
-EventBridge and SQS."""
-
 IMAGE_GC = {"imageGCHighThresholdPercent": 85, "imageGCLowThresholdPercent": 80}
 """Of the disk that images lie on. kubelet's own defaults, written out because pre-pulled images live by them."""
 
@@ -36,7 +27,7 @@ class Surroundings:
     subnet_ids: Sequence[pulumi.Input[str]]
     """At most 30."""
     security_group_id: pulumi.Input[str]
-    """EKS's own, which is the one on its network interfaces that may carry the cluster's tag (KRP, aws.md 0.30)."""
+    """EKS's own: the one group of a node that may carry the cluster's tag (aws-load-balancer-controller#1897)."""
     tags: Mapping[str, str]
     """Of instances, disks and network interfaces: the provider's default tags end at what Pulumi itself makes."""
 
@@ -67,8 +58,15 @@ def node_class(name: str, pool: GpuPool, surroundings: Surroundings, user_data: 
     return spec
 
 
-def node_pool(name: str, pool: GpuPool, node_class_name: pulumi.Input[str]) -> dict[str, Any]:
-    """Return the spec of the pool's NodePool."""
+def node_pool(name: str, pool: GpuPool, node_class_name: pulumi.Input[str], grace: int) -> dict[str, Any]:
+    """Return the spec of the pool's NodePool.
+
+    `grace`: seconds that its servers' pods have to end, the longest of them. A server's pod carries
+    `karpenter.sh/do-not-disrupt`, so Karpenter never evicts it (v1.14.1, pkg/utils/pod/scheduling.go, IsEvictable); it
+    deletes it when the node's `terminationGracePeriod` less the pod's own grace has passed (terminator.go,
+    DeleteExpiringPods). Were the first longer than the second, every end (Spot notice, expiry, drift, destroy) would
+    begin with a wait for nothing; longer than a Spot notice, the pod would lose its node with no preStop and no drain.
+    """
     static = pool.capacity.static
     return {
         # of a static pool Karpenter takes no other limit; what it leaves above `replicas` is room to replace a node
@@ -91,7 +89,7 @@ def node_pool(name: str, pool: GpuPool, node_class_name: pulumi.Input[str]) -> d
                 "taints": [dict(TAINT)],
                 "requirements": requirements(pool),
                 "expireAfter": karpenters(pool.expire_after),
-                "terminationGracePeriod": f"{TERMINATION_GRACE}s",
+                "terminationGracePeriod": f"{grace}s",
             },
         },
     }

@@ -16,8 +16,8 @@ from infra.section import Decimal, EachOnce, Flag, Section, Whole, nearest
 NodeTechnique = Literal["image-prepull", "parallel-pull"]
 """Techniques that a node boots with, so that they belong to its pool."""
 
-LEAST_IDLE = 5
-"""Minutes that an empty node stays at least: a cold start cost 226 s at its best (article 000)."""
+LEAST_IDLE = 8
+"""Minutes that an empty node stays at least: a return costs a cold start, 428 s at its slowest (article 000)."""
 
 _TYPES = (
     "a list of EC2 instance types that carry this product, or a rule such as {gpus: 1, minMemoryGib: 64} with the keys"
@@ -52,9 +52,9 @@ class GpuPool(Section):
     expire_after: Duration = Field(
         description="never, or the age at which a node is replaced whatever runs on it, 24h and more"
     )
-    prices: Mapping[str, Annotated[Decimal, Field(gt=0, le=1000)]] = Field(
+    prices: Mapping[str, Annotated[Decimal, Field(ge=0.01, le=1000)]] = Field(
         default_factory=dict,
-        description="USD an hour by instance type, on-demand, in this region (where the catalogue has none or another)",
+        description="USD an hour, 0.01 to 1000, by type, on-demand, in this region (where the catalogue has none)",
     )
 
     @field_validator("product")
@@ -129,6 +129,17 @@ class GpuPool(Section):
     def _not_always_with_images(cls, value: UpdateWindow, info: ValidationInfo) -> UpdateWindow:
         if value.always and "image-prepull" in info.data.get("techniques", ()):
             raise ValueError("with image-prepull each new image replaces all nodes; expected never or a window")
+        static = info.data["capacity"].static if "capacity" in info.data else None
+        kinds = _kinds(info)
+        if static and kinds and "max_gpus" in info.data and not value.never:
+            # Karpenter makes the successor of a static node first, within the limit, else it does nothing, in silence
+            # (karpenter v1.14.1, staticdrift.go)
+            each, room = kinds[0].gpus, info.data["max_gpus"]
+            if (needed := (static.nodes + 1) * each) > room:
+                raise ValueError(
+                    f"a static node is replaced by one beside it: ({static.nodes} + 1) x {each} = {needed} GPUs >"
+                    f" maxGpus {room}; expected never, or a larger maxGpus"
+                )
         return value
 
     @field_validator("expire_after")
@@ -179,9 +190,11 @@ class GpuPool(Section):
     def standing_usd(self, region: str) -> str:
         """Return what its warm or static nodes cost an hour on-demand, in USD.
 
-        `0`; one figure; two, of the cheapest and the dearest type, because Karpenter chooses; or `unknown`. On Spot it
-        is less.
+        `0`; one figure; two, of the cheapest and the dearest type, because Karpenter chooses; or `unknown`: no price,
+        or reservations, which cost whether nodes use them or not. On Spot it is less.
         """
+        if self.capacity.reserved:
+            return "unknown"
         nodes = self.capacity.static.nodes if self.capacity.static else self.warm_nodes
         prices = [self.price(kind.name, region) for kind in self.types]
         known = sorted({round(nodes * price.usd, 2) for price in prices if price})
@@ -189,7 +202,7 @@ class GpuPool(Section):
             return "0"
         if None in prices:
             return "unknown"
-        return f"{known[0]:g}" if len(known) == 1 else f"{known[0]:g}-{known[-1]:g}"
+        return "-".join(f"{usd:.2f}".rstrip("0").rstrip(".") for usd in dict.fromkeys((known[0], known[-1])))
 
 
 def node_boot(techniques: Sequence[NodeTechnique], image: Ami, images: Sequence[str]) -> NodeBoot:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, StringConstraints, model_validator
 
-from infra.section import Section
+from infra.section import Section, shown
 
 DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 DAY, WEEK = 24 * 60, 7 * 24 * 60
@@ -81,6 +81,11 @@ class UpdateWindow(Section):
         return self._word == "always"
 
     @property
+    def never(self) -> bool:
+        """Whether nodes are never replaced for a change."""
+        return self._word == "never"
+
+    @property
     def budgets(self) -> list[dict[str, Any]]:
         """Return the NodePool's disruption budgets: one node at a time, and no drift outside the window."""
         never = {"nodes": "0", "reasons": ["Drifted"]}
@@ -102,11 +107,11 @@ class UpdateWindow(Section):
             days = set()
         if not read or not days:
             raise ValueError(
-                f'schedule "{self.schedule}" is not a time of some days; expected minute, hour, * * and days in UTC,'
-                ' for example "0 9 * * sat" or "30 2 * * mon-fri"'
+                f"schedule {shown(self.schedule)} is not a time of some days; expected minute, hour, * * and days in"
+                ' UTC (0 to 6 from Sunday, or sun to sat), for example "0 9 * * sat,sun" or "30 2 * * mon-fri"'
             )
         if not length:
-            raise ValueError(f'duration "{self.duration}" is not {_DURATION_WORDS}')
+            raise ValueError(f"duration {shown(self.duration)} is not {_DURATION_WORDS}")
         starts = sorted(day * DAY + int(read[2]) * 60 + int(read[1]) for day in days)
         ends = [start + int(minutes(self.duration)) for start in starts]
         gaps: dict[tuple[int, int], set[int]] = {}

@@ -117,6 +117,14 @@ def deployment(name: str, pool: GpuPool, size: PodSize, image: str, priority: pu
                 "priorityClassName": priority,
                 "nodeSelector": node_selector(name, pool),
                 "tolerations": [toleration()],
+                # each keeps a node of its own, however many GPUs a node has
+                "affinity": {
+                    "podAntiAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": [
+                            {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": _labels(name)}}
+                        ]
+                    }
+                },
                 # gone the moment that a server wants the place
                 "terminationGracePeriodSeconds": 0,
                 "automountServiceAccountToken": False,

@@ -16,13 +16,17 @@ FORM = '{"username": "...", "accessToken": "..."}'
 """As ECR reads it from Secrets Manager."""
 KEYS = ("username", "accessToken")
 
+LARGEST = 65536
+"""Bytes of a secret's text (API model of secretsmanager, SecretString)."""
+
 
 def credentials(
     settings: ImageCacheSettings, config: pulumi.Config
 ) -> tuple[Mapping[str, pulumi.Output[str]], list[Complaint]]:
     """Return the secret text for ECR by upstream name, and what is missing or wrong.
 
-    A complaint never repeats a value. What is configured for an upstream that is off is not read.
+    A complaint never repeats a value. Of an upstream that is off only plain text is complained of: that token has
+    leaked already.
 
     Args:
         settings: which upstreams are on.
@@ -30,17 +34,19 @@ def credentials(
     """
     found: dict[str, pulumi.Output[str]] = {}
     complaints: list[Complaint] = []
-    for name in settings.upstreams:
-        key = UPSTREAMS[name].credentials
-        if key is None:
+    for name, upstream in UPSTREAMS.items():
+        if (key := upstream.credentials) is None:
             continue
         text, full = config.get(key), config.full_key(key)
         if text is None:
-            complaints.append(_missing(name, full))
+            if name in settings.upstreams:
+                complaints.append(_missing(name, full))
         elif not pulumi.runtime.is_config_secret(full):
             complaints.append(
                 Complaint((full,), "stored as plain text; withdraw that token and set a new one with --secret")
             )
+        elif name not in settings.upstreams:
+            continue
         elif isinstance(parsed := _parsed(text), str):
             complaints.append(Complaint((full,), f"{parsed}; expected {FORM}"))
         else:
@@ -67,4 +73,10 @@ def _parsed(text: str) -> Mapping[str, str] | str:
     # a trailing newline would be part of an HTTP header (PUL-02)
     stripped = {key: value[key].strip() if isinstance(value[key], str) else "" for key in KEYS}
     empty = [key for key, item in stripped.items() if not item]
-    return f"no text in {' and '.join(empty)}" if empty else stripped
+    if empty:
+        return f"no text in {' and '.join(empty)}"
+    if not all(item.isprintable() for item in stripped.values()):
+        return "holds a line break or another character that is no part of a user or a token"
+    if len(json.dumps(stripped).encode()) > LARGEST:
+        return f"larger than the {LARGEST} bytes that Secrets Manager takes"
+    return stripped

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from infra.image_cache.reference import image_reference
-from infra.image_cache.settings import ImageCacheSettings
+from infra.image_cache.settings import REPOSITORY, ImageCacheSettings
 from infra.image_cache.upstreams import UPSTREAMS
 from infra.naming import Place
 from infra.section import nearest
@@ -61,7 +61,7 @@ def rewritten(text: str, facts: ImageCacheFacts) -> str:
       that must come from ECR is pushed to a repository of one's own.
     - in a registry without a rule: upstreams that are off, nvcr.io (ECR cannot cache it), localhost, other accounts'
       ECR, and this account's own registry, so that rewriting twice is rewriting once;
-    - whose repository would be longer than ECR's 256 characters.
+    - whose repository would have a name that ECR refuses: over 256 characters, or `--` and `__` in it.
 
     Raises:
         ValueError: not a reference.
@@ -71,7 +71,7 @@ def rewritten(text: str, facts: ImageCacheFacts) -> str:
     if prefix is None or reference.digest is not None:
         return text
     repository = f"{prefix}/{reference.path}"
-    if len(repository) > LONGEST_REPOSITORY:
+    if len(repository) > LONGEST_REPOSITORY or not REPOSITORY.fullmatch(repository):
         return text
     return f"{facts.registry}/{repository}" + ("" if reference.tag is None else f":{reference.tag}")
 

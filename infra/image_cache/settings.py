@@ -1,5 +1,6 @@
 """`imageCache`: what is cached, and which repositories are the stack's own."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 
@@ -11,6 +12,11 @@ from infra.section import NAME_RULE, EachOnce, Flag, KeyName, Section, Whole, ne
 LONGEST_PREFIX = 30
 """Characters of a rule's repository prefix, slash included (API model of ecr)."""
 LONGEST_STACK_PREFIX = LONGEST_PREFIX - len("/") - max(len(name) for name in UPSTREAMS)
+
+
+_COMPONENT = "[a-z0-9]+(?:[._-][a-z0-9]+)*"
+REPOSITORY = re.compile(rf"(?:{_COMPONENT}/)*{_COMPONENT}")
+"""ECR's names (API model, RepositoryName). The distribution project allows more: `a--b`, `a__b`."""
 
 
 class RepositorySettings(Section):
@@ -63,6 +69,8 @@ class ImageCacheSettings(Section):
         for name in value:
             if name in UPSTREAMS:
                 raise ValueError(f"{name} is where its upstream's images lie; expected another name")
+            if not REPOSITORY.fullmatch(name):
+                raise ValueError(f"{name} is no repository name of ECR; expected single dashes in it")
         return value
 
 

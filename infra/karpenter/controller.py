@@ -76,7 +76,10 @@ class KarpenterSettings(Section):
     )
     version: Annotated[
         str, StringConstraints(pattern=rf"^({'|'.join(map(re.escape, FEATURE_GATES))})\.(0|[1-9][0-9]*)$")
-    ] = Field(description=f"a release of {' or '.join(FEATURE_GATES)} without v, for example {next(iter(DIGESTS))}")
+    ] = Field(
+        description=f"three numbers of a release of {' or '.join(FEATURE_GATES)} without v, for example"
+        f" {next(iter(DIGESTS))}"
+    )
 
     @field_validator("version")
     @classmethod

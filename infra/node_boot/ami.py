@@ -5,6 +5,7 @@ NodePool's requirements, so neither is part of the alias.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
@@ -14,6 +15,11 @@ Family = Literal["al2023", "bottlerocket"]
 LATEST = "latest"
 LATEST_KEY = "allowLatestAmi"
 """Key beside the alias that allows `@latest`. Every AMI release then drifts every node (KP#6862)."""
+
+UNPROVEN: Mapping[Family, str] = {
+    "bottlerocket": "its settings are linted and admitted, and no node has booted with them (docs/proven.md)"
+}
+"""What is known of a family only from reading, and what to tell who chooses it."""
 
 FORMS: dict[Family, str] = {"al2023": "al2023@vYYYYMMDD", "bottlerocket": "bottlerocket@vX.Y.Z"}
 DESCRIPTION = " or ".join(FORMS.values())

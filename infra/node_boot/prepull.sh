@@ -13,7 +13,7 @@ say() { echo "prepull: $*"; }
 
 # $1: host of a registry. Nothing to do but for ECR, whose password opens every registry of its region.
 sign_in() {
-    [[ $1 =~ ^[0-9]{12}\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com(\.cn)?$ ]] || return 0
+    [[ $1 =~ ^[0-9]{12}\.dkr[.-]ecr\.([a-z0-9-]+)\.(amazonaws\.com(\.cn)?|on\.aws)$ ]] || return 0
     signed_in[$1]=1
     timeout "$LOGIN_SECONDS" aws ecr get-login-password --region "${BASH_REMATCH[1]}" |
         timeout "$LOGIN_SECONDS" nerdctl login --username AWS --password-stdin "https://$1" >/dev/null

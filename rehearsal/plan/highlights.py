@@ -208,7 +208,7 @@ def _node_pool(spec: Inputs) -> list[str]:
 def _container(container: Inputs) -> list[str]:
     limits = _object(_object(container.get("resources")).get("limits"))
     gpus = _text(limits.get("nvidia.com/gpu"))
-    return [_last(container.get("image")), f"{gpus} GPU" if gpus else "", _text(limits.get("memory"))]
+    return [_text(container.get("image")), f"{gpus} GPU" if gpus else "", _text(limits.get("memory"))]
 
 
 def _techniques(metadata: Inputs) -> list[str]:

@@ -51,6 +51,8 @@ class FileStore:
         """Open `path`, made when missing; None: in memory. Raises sqlite3.Error for another kind of file."""
         # Each statement is a transaction of its own. Losing the last ones to a power cut is no
         # concern of a rehearsal, and waiting for the disk at each would be most of its time.
+        if path is not None and not path.exists():
+            path.touch(mode=0o600)
         with closing(sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)) as connection:
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute(

@@ -166,7 +166,7 @@ def test_types_are_short(token, short):
                     }
                 },
             },
-            ["x/web", "vllm:v1", "1 GPU", "48Gi", "techniques a,b"],
+            ["x/web", "registry.example/a/vllm:v1", "1 GPU", "48Gi", "techniques a,b"],
         ),
         (
             "aws:ec2/launchTemplate:LaunchTemplate",

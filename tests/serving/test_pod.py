@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from infra.gpu_pools import TAINT
+from infra.gpu_pools import LONGEST_GRACE, TAINT
 from serving.engine import (
-    GRACE_LIMIT,
     PROGRESS_DEADLINE,
     PULUMI_TIMEOUT,
     START_LIMIT,
@@ -103,7 +102,7 @@ def test_requests_get_their_time_between_the_service_and_the_kill(
     """SIGTERM closes the port at once (gpu.md 10): what is still routed must arrive during preStop."""
     drain = container["lifecycle"]["preStop"]["sleep"]["seconds"]
     (timeout,) = [int(item.partition("=")[2]) for item in container["args"] if item.startswith("--shutdown-timeout=")]
-    assert drain + timeout + TEARDOWN <= spec["terminationGracePeriodSeconds"] <= GRACE_LIMIT
+    assert drain + timeout + TEARDOWN <= spec["terminationGracePeriodSeconds"] <= LONGEST_GRACE
     assert drain >= 5
     assert timeout > 0
 

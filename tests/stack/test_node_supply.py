@@ -159,6 +159,39 @@ def test_ECR_04_a_node_pulls_ahead_the_very_references_of_the_pods_that_may_land
         assert pulled[-1] == rewritten(DEVICE_PLUGIN, facts)
 
 
+def warm(stack: str) -> Recording:
+    """The stack with a node of each pool that stays ready."""
+    raw = stack_settings(stack)
+    for pool in raw["gpuPools"].values():
+        pool.update(warmNodes=1, maxGpus=8)
+    return record_program(raw)
+
+
+@pytest.mark.parametrize("stack", ["dev", "staging", "prod"])
+def test_pause_pods_come_after_the_pools_and_go_before_them(stack: str) -> None:
+    """Else a destroy would end nodes that the pods ask for again."""
+    recording = warm(stack)
+    pools = {r.urn for r in recording.all(NODE_POOL)}
+    pause = [r for r in recording.all(DEPLOYMENT) if r.name.startswith("warm-nodes-")]
+    assert len(pause) == len(pools)
+    assert [r.label for r in pause if not pools <= recording.needs(r.urn)] == []
+
+
+@pytest.mark.parametrize("stack", ["dev", "staging", "prod"])
+def test_KRP_10_pause_pods_tolerate_what_servers_tolerate_and_give_way_to_them(stack: str) -> None:
+    recording = warm(stack)
+    pods = {r.name: r.inputs["spec"]["template"]["spec"] for r in recording.all(DEPLOYMENT)}
+    assert len({str(pod["tolerations"]) for pod in pods.values()}) == 1
+    values = {
+        r.inputs["metadata"]["name"]: r.inputs["value"]
+        for r in recording.all("kubernetes:scheduling.k8s.io/v1:PriorityClass")
+    }
+    priorities = {name: values[pod["priorityClassName"]] for name, pod in pods.items()}
+    lowest = {priorities[name] for name in pods if name.startswith("warm-nodes-")}
+    assert lowest
+    assert max(lowest) < 0 < min(value for name, value in priorities.items() if not name.startswith("warm-nodes-"))
+
+
 def test_KRP_10_whatever_asks_for_a_gpu_tolerates_the_taint_of_every_pool(recording: Recording) -> None:
     taints = [t for pool in recording.all(NODE_POOL) for t in pool.inputs["spec"]["template"]["spec"]["taints"]]
     assert taints

@@ -28,6 +28,8 @@ def test_an_application_reads_what_the_program_exports(recording: Recording, sta
     platform = read(recording.outputs)
     assert platform.cluster_name == settings["name"]
     assert platform.model_bucket == settings["modelBucket"]["name"]
+    prefix = settings["imageCache"]["prefix"]
+    assert platform.image_prefixes["quay.io"] == f"000000000000.dkr.ecr.us-west-2.amazonaws.com/{prefix}/quay"
     assert platform.namespace == "inference"
     assert platform.region == "us-west-2"
     assert platform.servers == {
@@ -79,6 +81,8 @@ def test_no_output_is_secret_or_unknown(recording: Recording) -> None:
         "kubeconfig",
         "namespace",
         "modelBucket",
+        "imagePrefixes",
+        "imageRepositories",
         "gpuPools",
         "servers",
     }

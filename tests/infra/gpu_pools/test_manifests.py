@@ -6,10 +6,9 @@ from typing import Any
 import pulumi
 import pytest
 
-from infra.gpu_pools import GPU_RESOURCE, TAINT, GpuPool, labels, requirements
+from infra.gpu_pools import GPU_RESOURCE, LONGEST_GRACE, TAINT, GpuPool, labels, requirements
 from infra.gpu_pools.gpu_pools import DELETE_LIMIT, GpuPools, GpuPoolsArgs
 from infra.gpu_pools.manifests import (
-    TERMINATION_GRACE,
     Surroundings,
     needs_static_capacity,
     node_class,
@@ -18,7 +17,6 @@ from infra.gpu_pools.manifests import (
 )
 from infra.gpu_pools.updates import minutes
 from infra.instances import ARCHITECTURES
-from serving.engine import GRACE_LIMIT
 from tests.harness import STACKS, record, stack_settings
 from tests.infra.gpu_pools.pools import AMIS, CAPACITIES, MATRIX_PRODUCTS, SURROUNDINGS, pool
 from tests.recording import Recording
@@ -35,7 +33,11 @@ class Earlier(pulumi.ComponentResource):
 
 
 def recorded(
-    pools: dict[str, GpuPool], *, preview: bool = False, surroundings: Surroundings | None = None
+    pools: dict[str, GpuPool],
+    *,
+    preview: bool = False,
+    surroundings: Surroundings | None = None,
+    graces: dict[str, int] | None = None,
 ) -> Recording:
     def program() -> None:
         GpuPools(
@@ -44,6 +46,7 @@ def recorded(
                 pools=pools,
                 surroundings=surroundings or SURROUNDINGS,
                 images=dict.fromkeys(pools, ("nginx:1",)),
+                graces=graces or {},
                 after=[Earlier()],
             ),
         )
@@ -76,7 +79,7 @@ def test_there_is_one_product_of_each_architecture_in_the_matrix() -> None:
 @pytest.mark.parametrize(("name", "one"), EVERY)
 def test_KRP_01_only_empty_nodes_go_and_never_at_once(name: str, one: GpuPool) -> None:
     """Nodes judged under-used were removed while a 10 GB image was still being pulled (KP#7414)."""
-    disruption = node_pool(name, one, name)["disruption"]
+    disruption = node_pool(name, one, name, 80)["disruption"]
     assert disruption["consolidationPolicy"] == "WhenEmpty"
     assert disruption["consolidateAfter"] == "Never" or minutes(disruption["consolidateAfter"]) >= 5
     assert disruption["budgets"][0] == {"nodes": "1"}
@@ -124,7 +127,7 @@ def test_KRP_04_images_and_caches_lie_on_the_array(name: str, one: GpuPool) -> N
     assert spec["instanceStorePolicy"] == "RAID0"
     assert min(kind.local_nvme for kind in one.types) > 200
     gt = {"key": "karpenter.k8s.aws/instance-local-nvme", "operator": "Gt", "values": ["200"]}
-    assert gt in node_pool(name, one, name)["template"]["spec"]["requirements"]
+    assert gt in node_pool(name, one, name, 80)["template"]["spec"]["requirements"]
 
 
 def test_KRP_07_the_node_role_is_a_name_and_the_only_identity() -> None:
@@ -136,7 +139,7 @@ def test_KRP_07_the_node_role_is_a_name_and_the_only_identity() -> None:
 @pytest.mark.parametrize(("name", "one"), EVERY)
 def test_KRP_08_the_limit_counts_gpus_and_nothing_binds_before_it(name: str, one: GpuPool) -> None:
     """A CPU limit that binds first leaves pods pending for no reason that anyone sees (karpenter#8064)."""
-    spec = node_pool(name, one, name)
+    spec = node_pool(name, one, name, 80)
     if one.capacity.static:
         # the API server takes no other limit there
         assert spec["limits"] == {"nodes": str(one.max_gpus // one.types[0].gpus)}
@@ -149,21 +152,33 @@ def test_KRP_08_the_limit_counts_gpus_and_nothing_binds_before_it(name: str, one
 
 @pytest.mark.parametrize(("name", "one"), EVERY)
 def test_KRP_10_the_taint_is_the_one_that_pods_and_agents_tolerate(name: str, one: GpuPool) -> None:
-    template = node_pool(name, one, name)["template"]
+    template = node_pool(name, one, name, 80)["template"]
     assert template["spec"]["taints"] == [dict(TAINT)]
     assert "startupTaints" not in template["spec"]
     assert template["metadata"]["labels"] == labels(name, one)
     assert template["spec"]["requirements"] == requirements(one)
 
 
-def test_a_spot_notice_is_long_enough_for_a_pods_end() -> None:
-    """Karpenter deletes a do-not-disrupt pod when this minus the pod's grace has passed (DeleteExpiringPods).
+@pytest.mark.parametrize(("given", "grace"), [({"chat": 80}, "80s"), ({}, "100s")])
+def test_a_node_waits_for_its_servers_end_and_no_longer(given: dict[str, int], grace: str) -> None:
+    """Karpenter deletes a do-not-disrupt pod when this minus the pod's grace has passed (DeleteExpiringPods)."""
+    spec = recorded({"chat": pool()}, graces=given).one(NODE_POOL).inputs["spec"]
+    assert spec["template"]["spec"]["terminationGracePeriod"] == grace
 
-    With none, or one beyond the 120 s of a notice, the engine would lose its node with no drain.
-    """
-    assert GRACE_LIMIT <= TERMINATION_GRACE <= 120 - 20
-    assert node_pool("p", pool(), "p")["template"]["spec"]["terminationGracePeriod"] == f"{TERMINATION_GRACE}s"
-    assert minutes(DELETE_LIMIT) * 60 > TERMINATION_GRACE + 5 * 60
+
+def test_a_spot_notice_is_long_enough_for_the_longest_end() -> None:
+    assert LONGEST_GRACE <= 120 - 20
+    assert minutes(DELETE_LIMIT) * 60 > LONGEST_GRACE + 5 * 60
+
+
+def test_who_chooses_a_node_os_that_never_booted_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(pulumi.log, "warn", lambda text, *_: said.append(text))
+    recorded({"chat": pool(ami=AMIS["bottlerocket"]), "proven": pool(ami=AMIS["al2023"])})
+    assert said == [
+        f"gpuPools.chat.ami {AMIS['bottlerocket']}: unproven: its settings are linted and admitted, and no node has"
+        " booted with them (docs/proven.md)"
+    ]
 
 
 @pytest.mark.parametrize("product", MATRIX_PRODUCTS)

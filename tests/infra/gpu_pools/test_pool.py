@@ -134,11 +134,11 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"consolidateAfter": "30s"},
-        'consolidateAfter: "30s"; expected how long an empty node stays: never, or 5m and more such as 10m or 2h',
+        'consolidateAfter: "30s"; expected how long an empty node stays: never, or 8m and more such as 10m or 2h',
     ),
     (
         {"consolidateAfter": "1m"},
-        'consolidateAfter: "1m"; less than a cold start costs; expected never, or 5m and more',
+        'consolidateAfter: "1m"; less than a cold start costs; expected never, or 8m and more',
     ),
     (
         {"capacity": CAPACITIES["static"], "consolidateAfter": "10m"},
@@ -158,8 +158,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"prices": {"g6.xlarge": "dear"}},
-        'prices.g6.xlarge: "dear"; expected USD an hour by instance type, on-demand, in'
-        " this region (where the catalogue has none or another)",
+        'prices.g6.xlarge: "dear"; expected USD an hour, 0.01 to 1000, by type, on-demand, in this region (where the'
+        " catalogue has none)",
     ),
     (
         {"minValues": 3},

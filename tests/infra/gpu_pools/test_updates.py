@@ -92,12 +92,14 @@ WRONG = [
     (
         {"schedule": "0 9 * * 7", "duration": "4h"},
         'updateWindow: {"schedule": "0 9 * * 7", "duration": "4h"}; schedule "0 9 * * 7" is not a time of some days;'
-        ' expected minute, hour, * * and days in UTC, for example "0 9 * * sat" or "30 2 * * mon-fri"',
+        " expected minute, hour, * * and days in UTC (0 to 6 from Sunday, or sun to sat), for example"
+        ' "0 9 * * sat,sun" or "30 2 * * mon-fri"',
     ),
     (
         {"schedule": "0 9 1 * *", "duration": "4h"},
         'updateWindow: {"schedule": "0 9 1 * *", "duration": "4h"}; schedule "0 9 1 * *" is not a time of some days;'
-        ' expected minute, hour, * * and days in UTC, for example "0 9 * * sat" or "30 2 * * mon-fri"',
+        " expected minute, hour, * * and days in UTC (0 to 6 from Sunday, or sun to sat), for example"
+        ' "0 9 * * sat,sun" or "30 2 * * mon-fri"',
     ),
     (
         {"schedule": "0 9 * * *", "duration": "24h"},

@@ -72,6 +72,14 @@ def test_a_pause_pod_stands_where_the_servers_of_its_pool_do() -> None:
     assert spec["tolerations"] == [toleration()]
 
 
+def test_each_pause_pod_keeps_a_node_of_its_own() -> None:
+    """On a type with eight GPUs two of them would share one, and the second node would be paid in words only."""
+    deployment = recorded(a=pool(warmNodes=2)).one(DEPLOYMENT).inputs
+    (rule,) = pod(a=pool(warmNodes=2))["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert rule["topologyKey"] == "kubernetes.io/hostname"
+    assert rule["labelSelector"]["matchLabels"] == deployment["spec"]["template"]["metadata"]["labels"]
+
+
 def test_its_image_passes_through_the_cache() -> None:
     (container,) = pod(a=pool(warmNodes=1))["containers"]
     assert container["image"] == "cache.example/a-stack/k8s/pause:3.10"
@@ -105,6 +113,7 @@ PRICES = [
     ),
     (pool("h200", warmNodes=1, instanceTypes=["p5e.48xlarge"]), "us-east-1", "unknown"),
     (pool("l4", capacity=CAPACITIES["static"]), "us-east-1", "4.6"),
+    (pool("h100", capacity=CAPACITIES["reserved"]), "us-east-1", "unknown"),
 ]
 
 

@@ -48,6 +48,9 @@ def test_PUL_02_credentials_of_a_registry_that_is_off_are_not_read() -> None:
     assert asked({KEY: "not JSON"}, [KEY], "quay") == ({}, [])
 
 
+BROKEN = "holds a line break or another character that is no part of a user or a token"
+
+
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
@@ -59,6 +62,12 @@ def test_PUL_02_credentials_of_a_registry_that_is_off_are_not_read() -> None:
         (json.dumps({"username": USER, "accessToken": ""}), "no text in accessToken"),
         (json.dumps({"username": " ", "accessToken": "\n"}), "no text in username and accessToken"),
         (json.dumps({"username": USER, "accessToken": 3}), "no text in accessToken"),
+        (json.dumps({"username": USER, "accessToken": f"{TOKEN}\r\nX: 1"}), BROKEN),
+        (json.dumps({"username": f"{USER}\0", "accessToken": TOKEN}), BROKEN),
+        (
+            json.dumps({"username": USER, "accessToken": TOKEN * 10000}),
+            "larger than the 65536 bytes that Secrets Manager takes",
+        ),
     ],
 )
 def test_ECR_01_half_a_credential_is_refused_and_never_repeated(value: str, problem: str) -> None:
@@ -69,8 +78,10 @@ def test_ECR_01_half_a_credential_is_refused_and_never_repeated(value: str, prob
     assert USER not in complaints[0]
 
 
-def test_PUL_02_a_credential_in_plain_text_is_refused() -> None:
-    _, complaints = asked({KEY: GOOD}, [], "docker-hub")
+@pytest.mark.parametrize("upstream", ["docker-hub", "quay"])
+def test_PUL_02_a_credential_in_plain_text_is_refused_whether_its_registry_is_on_or_off(upstream: str) -> None:
+    """The file is in git already."""
+    _, complaints = asked({KEY: GOOD}, [], upstream)
     assert complaints == [f"{KEY}: stored as plain text; withdraw that token and set a new one with --secret"]
 
 

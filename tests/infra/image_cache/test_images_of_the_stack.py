@@ -25,6 +25,8 @@ def facts(raw: dict[str, Any]) -> ImageCacheFacts:
 def raw(request: pytest.FixtureRequest) -> dict[str, Any]:
     raw = stack_settings("dev")
     raw["imageCache"]["upstreams"] = ["ecr-public", "quay", "k8s", *request.param]
+    for pool in raw["gpuPools"].values():  # everything that names an image
+        pool.update(warmNodes=1, techniques=["image-prepull"], updateWindow="never")
     return raw
 
 
@@ -41,7 +43,9 @@ def test_no_image_of_the_program_is_pulled_past_the_cache(raw: dict[str, Any]) -
 
 def test_ECR_04_the_pod_names_the_image_as_nodes_pull_it(raw: dict[str, Any]) -> None:
     engine = raw["servers"]["gemma"]["engine"]
-    (container,) = recorded(raw).one("kubernetes:apps/v1:Deployment").inputs["spec"]["template"]["spec"]["containers"]
+    (container,) = (
+        recorded(raw).one("kubernetes:apps/v1:Deployment", "gemma").inputs["spec"]["template"]["spec"]["containers"]
+    )
     assert container["image"] == rewritten(f"vllm/vllm-openai:v{engine['version']}", facts(raw))
     assert container["image"].startswith(facts(raw).registry) is ("docker-hub" in raw["imageCache"]["upstreams"])
     assert container["imagePullPolicy"] == "IfNotPresent"

@@ -1,5 +1,7 @@
 """Image references: one grammar, full spellings, one line for what is none."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,7 +71,8 @@ def test_a_rewritten_reference_is_the_same_image_below_a_prefix(text: str, cache
     before, result = image_reference(text), rewritten(text, facts(cached))
     after = image_reference(result)
     if result == text:
-        assert before.digest is not None or before.registry not in facts(cached).prefixes
+        refused_by_ecr = re.search("--|__", before.path)
+        assert before.digest is not None or before.registry not in facts(cached).prefixes or refused_by_ecr
         return
     assert before.digest is None
     assert (after.registry, after.tag, after.digest) == (facts(cached).registry, before.tag, None)

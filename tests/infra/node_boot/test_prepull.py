@@ -20,6 +20,7 @@ SCRIPT = ROOT / "infra" / "node_boot" / "prepull.sh"
 SHELLCHECK = Path(sys.executable).with_name("shellcheck")
 ECR = ENGINE.partition("/")[0]
 CHINA = "111111111111.dkr.ecr.cn-north-1.amazonaws.com.cn/x/y:1"
+DUAL_STACK = "111111111111.dkr-ecr.eu-west-1.on.aws/x/y:1"
 
 # each call is one line of the log; nerdctl keeps what it signed in to in a file, as the real one does
 AWS = """#!/bin/bash
@@ -139,6 +140,13 @@ def test_no_password_is_asked_for_where_none_is_needed(node: Node) -> None:
 def test_the_region_of_the_password_is_the_registry_s(node: Node) -> None:
     assert node.run(CHINA)[0] == 0
     assert node.calls[0] == "aws ecr get-login-password --region cn-north-1"
+
+
+def test_an_image_by_the_dual_stack_name_of_its_registry_is_signed_in_for(node: Node) -> None:
+    """kubelet's credential provider knows both names (aws.md 3)."""
+    assert node.run(DUAL_STACK)[0] == 0
+    assert node.calls[0] == "aws ecr get-login-password --region eu-west-1"
+    assert any(call.startswith("nerdctl login") and "111111111111.dkr-ecr" in call for call in node.calls)
 
 
 def test_a_registry_that_comes_back_is_asked_again(node: Node) -> None:

@@ -40,6 +40,7 @@ def objects(pools: dict[str, GpuPool]) -> list[dict[str, Any]]:
                 pools=pools,
                 surroundings=SURROUNDINGS,
                 images=dict.fromkeys(pools, ("nginx:1",)),
+                graces={},
                 after=[],
             ),
         )
@@ -204,7 +205,9 @@ REFUSED: list[tuple[str, Any, str, str, Any, str | None]] = [
 def told(kind: str, path: str, value: Any) -> dict[str, Any]:
     """A pool's object with one value of its spec changed."""
     one = pool()
-    spec = copy.deepcopy(node_pool("p", one, "p") if kind == "NodePool" else node_class("p", one, SURROUNDINGS, "x"))
+    spec = copy.deepcopy(
+        node_pool("p", one, "p", 80) if kind == "NodePool" else node_class("p", one, SURROUNDINGS, "x")
+    )
     *above, last = path.split(".")
     node = spec
     for step in above:

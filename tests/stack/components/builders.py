@@ -112,6 +112,7 @@ def _gpu_pools(name: str) -> GpuPoolsArgs:
             tags=DEV.tags,
         ),
         images=dict.fromkeys(DEV.gpu_pools, ("nginx:1",)),
+        graces={},
         after=[],
     )
 

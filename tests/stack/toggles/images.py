@@ -14,12 +14,14 @@ IMAGES = (
             *(f"RepositoryCreationTemplate images-{name}" for name in _ANONYMOUS),
             _NODES,
         ),
+        outputs=("imagePrefixes",),
     ),
     Toggle(
         path="imageCache.prefix",
         value="inference-two",
         stack="prod",
         changes=("Secret images-docker-hub", "Deployment gemma", "LifecyclePolicy images-engine"),
+        outputs=("imagePrefixes", "imageRepositories"),
         replaces=("Repository images-engine",),
     ),
     Toggle(
@@ -30,6 +32,7 @@ IMAGES = (
             *(f"RepositoryCreationTemplate images-{name}" for name in _ANONYMOUS),
             _NODES,
         ),
+        outputs=("imagePrefixes",),
     ),
     # the engine is pulled from Docker Hub then
     Toggle(
@@ -43,6 +46,7 @@ IMAGES = (
             "Deployment gemma",
             _NODES,
         ),
+        outputs=("imagePrefixes",),
     ),
     Toggle(
         path="imageCache.untaggedDays",
@@ -55,6 +59,7 @@ IMAGES = (
         path="imageCache.repositories",
         value={"engine": {"keepOnDestroy": True}},
         changes=("LifecyclePolicy images-engine",),
+        outputs=("imageRepositories",),
         adds=("Repository images-engine",),
     ),
     Toggle(
@@ -62,6 +67,7 @@ IMAGES = (
         value={},
         stack="prod",
         changes=("LifecyclePolicy images-engine",),
+        outputs=("imageRepositories",),
         removes=("Repository images-engine",),
     ),
     Toggle(

@@ -24,6 +24,7 @@ _NODE_POOL, _CLASS = "NodePool gpu-pools-rtx-pro-6000", "EC2NodeClass gpu-pools-
 _STATIC: dict[str, Any] = {
     f"{POOL}.capacity": {"static": {"nodes": 1, "market": "on-demand"}},
     f"{POOL}.consolidateAfter": "never",
+    f"{POOL}.updateWindow": "never",
 }
 _SATURDAY = {"schedule": "0 9 * * sat", "duration": "2h"}
 
