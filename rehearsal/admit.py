@@ -13,7 +13,7 @@ from typing import Any
 
 from rehearsal.control_plane import admission
 from rehearsal.control_plane.client import ApiServer, ControlPlaneError
-from rehearsal.control_plane.crds import CrdError
+from rehearsal.control_plane.crds import CrdError, sources
 from rehearsal.control_plane.objects.manifest import Manifest, Report
 from rehearsal.control_plane.server import Programs, control_plane, find_programs
 from rehearsal.engine.run import RunFailedError
@@ -69,7 +69,7 @@ def admit(
         with _meanwhile(programs) as starting:
             plan = up(stack, project=project, secrets=secrets, journal=journal)
             server = starting()
-            report = admission.admit(server, manifests(journal), crds=crds)
+            report = admission.admit(server, manifests(journal), crds=crds, sources=sources(chart_versions(journal)))
     except (ControlPlaneError, CrdError) as failure:
         raise RunFailedError(str(failure)) from failure
     return Admission(
@@ -91,6 +91,12 @@ def manifests(journal: Journal) -> list[Manifest]:
 def charts(journal: Journal) -> list[str]:
     """URNs of the Helm releases that were created. They are no objects, and what is in their charts is not known."""
     return [call.urn for call in _created(journal) if call.type == RELEASE]
+
+
+def chart_versions(journal: Journal) -> dict[str, str]:
+    """Version by name of each chart that a release installs: it decides what its kinds look like."""
+    releases = [call.inputs for call in _created(journal) if call.type == RELEASE]
+    return {str(given["chart"]).rpartition("/")[2]: str(given.get("version", "")) for given in releases}
 
 
 def _created(journal: Journal) -> list[Call]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rehearsal.control_plane.client import Answer, ApiServer, Client, ControlPlaneError
+from rehearsal.control_plane.crds import Source
 from rehearsal.control_plane.discovery import Discovery, Resource, group_of, namespace_of
 from rehearsal.control_plane.installation import await_served, install, missing
 from rehearsal.control_plane.objects.hidden import Hidden
@@ -39,14 +40,20 @@ _NOT_SHOWN = "(the message is not shown: it holds a secret value)"
 _Verdict = Admitted | Refusal
 
 
-def admit(server: ApiServer, manifests: Sequence[Manifest], *, crds: Path | None = None) -> Report:
+def admit(
+    server: ApiServer,
+    manifests: Sequence[Manifest],
+    *,
+    crds: Path | None = None,
+    sources: Mapping[str, Source] | None = None,
+) -> Report:
     """The verdict of a fresh API server over all objects of a stack.
 
-    `crds`: a folder of definitions that go before those of the table in rehearsal.control_plane.crds. Raises CrdError
+    `crds`: a folder of definitions that go before `sources`, the table of rehearsal.control_plane.crds. Raises CrdError
     when definitions cannot be had or installed, ControlPlaneError when the server stops.
     """
     with Client(server) as client:
-        return _Admission(client, server.version).run(manifests, crds)
+        return _Admission(client, server.version).run(manifests, crds, sources)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +75,7 @@ class _Admission:
         self._discovery = Discovery(client)
         self._settled_at = 0.0
 
-    def run(self, manifests: Sequence[Manifest], folder: Path | None) -> Report:
+    def run(self, manifests: Sequence[Manifest], folder: Path | None, sources: Mapping[str, Source] | None) -> Report:
         """Judge all; no refusal stops the others, but what it would have created is missing."""
         verdicts: dict[int, _Verdict] = {}
         fit: dict[int, _Object] = {}
@@ -86,7 +93,7 @@ class _Admission:
 
         judge(_DEFINITION)
         wanted = dict.fromkeys((each.body["apiVersion"], each.body["kind"]) for each in fit.values())
-        installed = install(self._client, self._discovery, wanted, folder)
+        installed = install(self._client, self._discovery, wanted, folder, sources)
         judge(*_LIVE)
         self._give_accounts({namespace_of(each.body) for each in fit.values()})
         judge(*_CACHED)

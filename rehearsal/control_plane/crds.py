@@ -38,17 +38,22 @@ class Source:
         return f"{self.module} {self.version}"
 
 
-_KARPENTER = Source(
-    module="github.com/aws/karpenter-provider-aws",
-    version="v1.14.1",
-    checksum="h1:WGtIQTQcxpElYMdWfWuPwaF2+9muR+hYhPZsTtoY8Gs=",
-    files="pkg/apis/crds/*.yaml",
-)
+def _karpenter(version: str, checksum: str) -> Source:
+    module = "github.com/aws/karpenter-provider-aws"
+    return Source(module=module, version=version, checksum=checksum, files="pkg/apis/crds/*.yaml")
+
+
+KARPENTERS: Mapping[str, Source] = {
+    "1.14": _karpenter("v1.14.1", "h1:WGtIQTQcxpElYMdWfWuPwaF2+9muR+hYhPZsTtoY8Gs="),
+    "1.15": _karpenter("v1.15.2", "h1:RGw64PB2ROUHZIUhBqjO78l3zJ9YctnWeullrr4cxYI="),
+}
+"""By minor release."""
+KARPENTER_CHART = "karpenter-crd"
 
 # API group: where its definitions come from. KEDA is not here: its module holds them before its release patches them.
 SOURCES: Mapping[str, Source] = {
-    "karpenter.sh": _KARPENTER,
-    "karpenter.k8s.aws": _KARPENTER,
+    "karpenter.sh": KARPENTERS["1.14"],
+    "karpenter.k8s.aws": KARPENTERS["1.14"],
     "gateway.networking.k8s.io": Source(
         module="sigs.k8s.io/gateway-api",
         version="v1.7.0",
@@ -78,12 +83,19 @@ class Crd:
         return str(self.body["metadata"]["name"])
 
 
-def of_group(group: str) -> list[Crd]:
-    """The definitions that the table has for an API group; none if it has none. Raises CrdError."""
-    source = SOURCES.get(group)
+def sources(charts: Mapping[str, str]) -> Mapping[str, Source]:
+    """Where the definitions of a stack come from that installs these charts (name to version), by API group."""
+    minor = charts.get(KARPENTER_CHART, "").rpartition(".")[0]
+    karpenter = KARPENTERS.get(minor, SOURCES["karpenter.sh"])
+    return {**SOURCES, "karpenter.sh": karpenter, "karpenter.k8s.aws": karpenter}
+
+
+def of_group(group: str, sources: Mapping[str, Source] | None = None) -> list[Crd]:
+    """The definitions that a table (else `SOURCES`) has for an API group; none if it has none. Raises CrdError."""
+    source = (SOURCES if sources is None else sources).get(group)
     if source is None:
         return []
-    return [crd for crd in _read(_fetched(source), source.title) if crd.group == group]
+    return [crd for crd in _read(fetched(source), source.title) if crd.group == group]
 
 
 def of_folder(folder: Path) -> list[Crd]:
@@ -125,7 +137,7 @@ def _as_written(body: Mapping[str, Any]) -> Any:
     return json.loads(json.dumps(kept))
 
 
-def _fetched(source: Source) -> list[Any]:
+def fetched(source: Source) -> list[Any]:
     """The definitions of a module, from the cache; what is in the cache has been verified."""
     digest = hashlib.sha256(repr(source).encode()).hexdigest()[:16]
     target = cache.folder("crds", digest) / "crds.json"
@@ -144,10 +156,10 @@ def _extract(source: Source, target: Path) -> None:
             raise CrdError(f"the CRDs of {source.title} could not be had: {failure}") from failure
         try:
             with zipfile.ZipFile(path) as archive:
-                checksum = _checksum(archive)
-                if checksum != source.checksum:
+                found = checksum(archive)
+                if found != source.checksum:
                     raise CrdError(
-                        f"{source.title} has the checksum {checksum}, pinned is {source.checksum} (SOURCES in "
+                        f"{source.title} has the checksum {found}, pinned is {source.checksum} (SOURCES in "
                         f"rehearsal/control_plane/crds.py): the module was changed, or {path} is damaged"
                     )
                 pattern = f"{source.module}@{source.version}/{source.files}"
@@ -160,7 +172,7 @@ def _extract(source: Source, target: Path) -> None:
     target.write_text(json.dumps(documents), encoding="utf-8")
 
 
-def _checksum(archive: zipfile.ZipFile) -> str:
+def checksum(archive: zipfile.ZipFile) -> str:
     """Hash1 of golang.org/x/mod/sumdb/dirhash. Of the zip that is read here, where Go's cache only tells."""
     lines = [f"{hashlib.sha256(archive.read(name)).hexdigest()}  {name}\n" for name in sorted(archive.namelist())]
     return f"h1:{base64.b64encode(hashlib.sha256(''.join(lines).encode()).digest()).decode()}"

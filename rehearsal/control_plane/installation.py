@@ -9,7 +9,7 @@ from typing import Any
 
 from rehearsal.control_plane import crds
 from rehearsal.control_plane.client import Client
-from rehearsal.control_plane.crds import Crd, CrdError
+from rehearsal.control_plane.crds import Crd, CrdError, Source
 from rehearsal.control_plane.discovery import Discovery, group_of
 
 _COLLECTION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -17,7 +17,11 @@ _ESTABLISHED_SECONDS = 10.0
 
 
 def install(
-    client: Client, discovery: Discovery, wanted: Iterable[tuple[str, str]], folder: Path | None
+    client: Client,
+    discovery: Discovery,
+    wanted: Iterable[tuple[str, str]],
+    folder: Path | None,
+    sources: Mapping[str, Source] | None,
 ) -> tuple[str, ...]:
     """Define the `wanted` kinds (apiVersion, kind) that are not served; returns `<definition> (<origin>)` lines.
 
@@ -29,7 +33,7 @@ def install(
         if discovery.find(api_version, kind) is not None:
             continue
         group = group_of(api_version)
-        crd = _first(given, group, kind) or _first(crds.of_group(group), group, kind)
+        crd = _first(given, group, kind) or _first(crds.of_group(group, sources), group, kind)
         if crd is not None:
             chosen[crd.name] = crd
     for crd in chosen.values():

@@ -40,6 +40,22 @@ def test_every_object_of_a_checked_in_stack_is_admitted(stack: str) -> None:
     }
 
 
+@pytest.mark.parametrize(("chart", "used"), [("1.14.1", "v1.14.1"), ("1.15.0", "v1.15.2"), ("9.9.9", "v1.14.1")])
+def test_custom_kinds_are_those_of_the_chart_that_the_stack_installs(run, project, chart, used):
+    release = (
+        "k8s.helm.v3.Release('crd', name='karpenter-crd', chart='oci://example.com/karpenter-crd', version='%s',\n"
+        "  namespace='kube-system', opts=api)\n"
+    )
+    pool = (
+        "k8s.apiextensions.CustomResource('gpu', api_version='karpenter.sh/v1', kind='NodePool',\n"
+        "  metadata={'name': 'gpu'}, opts=api, spec={'template': {'spec': {'requirements': [],\n"
+        "  'nodeClassRef': {'group': 'karpenter.k8s.aws', 'kind': 'EC2NodeClass', 'name': 'gpu'}}}})\n"
+    )
+    done = run("admit", "--stack", "dev", "--project", str(project(SETUP + release % chart + pool)))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"nodepools.karpenter.sh (github.com/aws/karpenter-provider-aws {used})" in done.stdout
+
+
 def test_what_is_admitted_is_listed(run, project):
     done = run("admit", "--stack", "dev", "--project", str(project(SETUP + SERVICE % ("team", 80))))
     assert (done.returncode, done.stderr) == (0, "")

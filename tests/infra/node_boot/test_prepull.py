@@ -143,7 +143,7 @@ def test_the_region_of_the_password_is_the_registry_s(node: Node) -> None:
 
 
 def test_an_image_by_the_dual_stack_name_of_its_registry_is_signed_in_for(node: Node) -> None:
-    """kubelet's credential provider knows both names (aws.md 3)."""
+    """Kubelet's credential provider knows both names (aws.md 3)."""
     assert node.run(DUAL_STACK)[0] == 0
     assert node.calls[0] == "aws ecr get-login-password --region eu-west-1"
     assert any(call.startswith("nerdctl login") and "111111111111.dkr-ecr" in call for call in node.calls)

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from infra.gpu_pools.device_plugin import VERSION
-from rehearsal.control_plane.crds import _checksum
+from rehearsal.control_plane.crds import checksum
 from rehearsal.toolchain import golang, kube_apiserver
 
 MODULE = "github.com/NVIDIA/k8s-device-plugin"
@@ -19,7 +19,7 @@ FOLDER = "deployments/helm/nvidia-device-plugin"
 def _files() -> dict[str, str]:
     path = golang.module_zip(MODULE, f"v{VERSION}", wanted=golang.needed(kube_apiserver.MODULE))
     with zipfile.ZipFile(path) as archive:
-        assert _checksum(archive) == CHECKSUM
+        assert checksum(archive) == CHECKSUM
         root = f"{MODULE}@v{VERSION}/{FOLDER}/"
         names = [name for name in archive.namelist() if name.startswith(root) and not name.endswith(".tgz")]
         return {name.removeprefix(root): archive.read(name).decode() for name in names}

@@ -8,19 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from rehearsal.control_plane import crds
 from rehearsal.control_plane.admission import admit
 from rehearsal.control_plane.client import ApiServer
-from rehearsal.control_plane.crds import SOURCES, Source, _fetched
 from rehearsal.control_plane.objects.manifest import Manifest, Report
 from rehearsal.control_plane.server import control_plane
 
-NEXT = Source(
-    module="github.com/aws/karpenter-provider-aws",
-    version="v1.15.2",
-    checksum="h1:RGw64PB2ROUHZIUhBqjO78l3zJ9YctnWeullrr4cxYI=",
-    files="pkg/apis/crds/*.yaml",
-)
-KARPENTERS = {source.version: source for source in (SOURCES["karpenter.sh"], NEXT)}
+KARPENTERS = {source.version: source for source in crds.KARPENTERS.values()}
 
 Body = dict[str, object]
 
@@ -38,7 +32,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tupl
         for server, (version, source) in zip((one, two), KARPENTERS.items(), strict=True):
             definitions = folder / version
             definitions.mkdir()
-            for body in _fetched(source):
+            for body in crds.fetched(source):
                 # YAML holds JSON
                 (definitions / f"{body['metadata']['name']}.yaml").write_text(json.dumps(body))
             found[version] = (server, definitions)

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from infra.naming import KARPENTER_NAMESPACE
-from rehearsal.control_plane.crds import _checksum
+from rehearsal.control_plane.crds import checksum
 from rehearsal.toolchain import golang, helm, kube_apiserver
 from rehearsal.toolchain.executable import required_version
 from tests.rehearsal.node_supply.conftest import KARPENTERS
@@ -35,7 +35,7 @@ def _files(version: str) -> dict[str, bytes]:
     path = golang.module_zip(source.module, source.version, wanted=golang.needed(helm.MODULE))
     root = f"{source.module}@{source.version}/"
     with zipfile.ZipFile(path) as archive:
-        assert _checksum(archive) == source.checksum
+        assert checksum(archive) == source.checksum
         names = [name.removeprefix(root) for name in archive.namelist()]
         kept = [name for name in names if name.startswith(("charts/", _TARGET)) and not name.endswith(".tgz")]
         found = {name: archive.read(root + name) for name in kept}

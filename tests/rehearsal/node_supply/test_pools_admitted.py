@@ -65,6 +65,7 @@ def matrix() -> dict[str, GpuPool]:
             product,
             capacity=CAPACITIES[capacity],
             ami=ami,
+            maxGpus=16,
             warmNodes=0 if capacity == "static" else 1,
             updateWindow={"schedule": "30 2 * * mon-fri", "duration": "90m"},
         )
