@@ -1,8 +1,13 @@
 """The instance catalogue: one number per type."""
 
+import csv
+from pathlib import Path
+
 import pytest
 
 from infra.instances import ARCHITECTURES, LEAST_NVME, catalogue, on_demand_price, types_with
+from infra.instances.refresh import FOLDER
+from tests.harness import ROOT
 
 PRODUCTS = sorted(ARCHITECTURES)
 
@@ -66,3 +71,18 @@ def test_a_larger_type_with_as_many_gpus_never_costs_less() -> None:
                 alike.setdefault((kind.family, kind.gpus), []).append((kind.vcpus, price.usd))
         for listed in alike.values():
             assert [usd for _, usd in sorted(listed)] == sorted(usd for _, usd in listed)
+
+
+TABLE = Path("shared", "crds", "gpu-instance-types-v1.14.csv")
+"""Beside the checkout: the release's page of instance types, which no package carries."""
+
+
+def test_every_row_is_the_release_s_own() -> None:
+    """A memory or a GPU count that is wrong by a digit makes pods pend or pools refuse what fits."""
+    path = ROOT.parent / TABLE
+    if not path.exists():
+        pytest.skip(f"NOT COMPARED WITH UPSTREAM: ../{TABLE} is not there")
+    with path.open(encoding="utf-8", newline="") as page, (FOLDER / "instances.csv").open(encoding="utf-8") as ours:
+        theirs = {row["type"]: row for row in csv.DictReader(page)}
+        found = {row["type"]: {key: row[key] for key in row if key != "eni_ipv4"} for row in csv.DictReader(ours)}
+    assert found == theirs
