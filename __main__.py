@@ -23,6 +23,7 @@ from infra.mountpoint import Mountpoint, MountpointArgs
 from infra.naming import Place, partition_of, server_service_account
 from infra.network import Network, NetworkArgs
 from infra.pod_identity import PodIdentity, PodIdentityArgs
+from infra.priorities import Priorities, PrioritiesArgs
 from serving.fit import engine_images, largest_by_pool, longest_grace_by_pool
 from serving.namespace import ServingNamespace, ServingNamespaceArgs
 from serving.server import VllmServer, VllmServerArgs
@@ -118,12 +119,14 @@ pools = GpuPools(
     kubernetes,
 )
 namespace = ServingNamespace("serving", ServingNamespaceArgs(namespace=stack.namespace), kubernetes)
-warm_nodes = WarmNodes(
+priorities = Priorities("priorities", PrioritiesArgs(), kubernetes)
+WarmNodes(
     "warm-nodes",
     WarmNodesArgs(
         pools=stack.gpu_pools,
         sizes=largest_by_pool(stack.servers),
         namespace=namespace.name,
+        priority=priorities.warm_nodes,
         images=images,
         after=[pools],
     ),
@@ -143,7 +146,7 @@ servers = {
             mountpoint=mountpoint,
             namespace=namespace,
             pools=pools,
-            priority=warm_nodes.server_priority,
+            priority=priorities.servers,
         ),
         kubernetes,
     )

@@ -9,20 +9,10 @@ from typing import Any
 
 import pulumi
 from pulumi_kubernetes.apps.v1 import Deployment
-from pulumi_kubernetes.scheduling.v1 import PriorityClass
 
 from infra.gpu_pools.agreed import GPU_RESOURCE, node_selector, toleration
 from infra.gpu_pools.pool import GpuPool
 from infra.image_cache.rewrite import ImageCacheFacts, rewritten
-
-SERVERS, WARM_NODES = "vllm-servers", "vllm-warm-nodes"
-"""Names of the priority classes. They belong to the cluster, and the cluster to the stack."""
-
-PRIORITIES = {SERVERS: 1000, WARM_NODES: -10}
-"""Pods without a class have 0: the servers come before every other GPU pod, pause pods after.
-
-Never below -2^25: there Karpenter counts a pod's eviction as free, and a node with nothing else as empty (karpenter
-v1.14.1, pkg/utils/disruption/disruption.go, EvictionCost)."""
 
 PAUSE_IMAGE = "registry.k8s.io/pause:3.10"
 
@@ -49,53 +39,39 @@ class WarmNodesArgs:
     """By pool; each pool with warm nodes has one."""
     namespace: pulumi.Input[str]
     """Where the pause pods run."""
+    priority: pulumi.Input[str]
+    """Priority class of the pause pods, below every other pod's."""
     images: ImageCacheFacts
     after: Sequence[pulumi.Resource]
     """The pools: their pods come after them and go before."""
 
 
 class WarmNodes(pulumi.ComponentResource):
-    """Who takes a GPU first, and the pods that keep nodes ready."""
+    """The pods that keep nodes ready."""
 
-    server_priority: pulumi.Output[str]
-    """Name of the servers' priority class."""
+    deployments: Mapping[str, pulumi.Output[str]]
+    """Names of the Deployments, by pool that has one."""
 
     def __init__(self, name: str, args: WarmNodesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("vllm-eks:infra:WarmNodes", name, None, opts)
-        classes = {
-            title: PriorityClass(
-                f"{name}-{title}",
-                metadata={"name": title},
-                value=value,
-                global_default=False,
-                description="Set by vllm-eks",
-                # the API server changes no value, and the provider does not know that
-                opts=pulumi.ResourceOptions(parent=self, replace_on_changes=["value"], delete_before_replace=True),
+        made = {
+            key: Deployment(
+                f"{name}-{key}",
+                metadata={
+                    "name": pause_deployment(key),
+                    "namespace": args.namespace,
+                    "labels": _labels(key),
+                    # a pause pod that waits for a node is in order: it has given way
+                    "annotations": {"pulumi.com/skipAwait": "true"},
+                },
+                spec=deployment(key, pool, args.sizes[key], rewritten(PAUSE_IMAGE, args.images), args.priority),
+                opts=pulumi.ResourceOptions(parent=self, depends_on=list(args.after)),
             )
-            for title, value in PRIORITIES.items()
+            for key, pool in args.pools.items()
+            if pool.warm_nodes
         }
-        for key, pool in args.pools.items():
-            if pool.warm_nodes:
-                Deployment(
-                    f"{name}-{key}",
-                    metadata={
-                        "name": pause_deployment(key),
-                        "namespace": args.namespace,
-                        "labels": _labels(key),
-                        # a pause pod that waits for a node is in order: it has given way
-                        "annotations": {"pulumi.com/skipAwait": "true"},
-                    },
-                    spec=deployment(
-                        key,
-                        pool,
-                        args.sizes[key],
-                        rewritten(PAUSE_IMAGE, args.images),
-                        classes[WARM_NODES].metadata.name,
-                    ),
-                    opts=pulumi.ResourceOptions(parent=self, depends_on=list(args.after)),
-                )
-        self.server_priority = classes[SERVERS].metadata.name
-        self.register_outputs({"serverPriority": self.server_priority})
+        self.deployments = {key: each.metadata.name for key, each in made.items()}
+        self.register_outputs({"deployments": self.deployments})
 
 
 def pause_deployment(pool: str) -> str:

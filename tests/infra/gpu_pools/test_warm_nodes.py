@@ -6,8 +6,9 @@ import pytest
 
 from infra.gpu_pools import GPU_RESOURCE, node_selector, toleration
 from infra.gpu_pools.pool import GpuPool
-from infra.gpu_pools.warm_nodes import PRIORITIES, SERVERS, WARM_NODES, PodSize, WarmNodes, WarmNodesArgs
+from infra.gpu_pools.warm_nodes import PodSize, WarmNodes, WarmNodesArgs
 from infra.image_cache.rewrite import ImageCacheFacts
+from infra.priorities import PRIORITIES, SERVERS, WARM_NODES, Priorities, PrioritiesArgs
 from tests.harness import record
 from tests.infra.gpu_pools.pools import CAPACITIES, pool
 from tests.recording import Recording
@@ -19,12 +20,14 @@ DEPLOYMENT = "kubernetes:apps/v1:Deployment"
 
 def recorded(**pools: GpuPool) -> Recording:
     def program() -> None:
+        priorities = Priorities("priorities", PrioritiesArgs())
         WarmNodes(
             "warm",
             WarmNodesArgs(
                 pools=pools,
                 sizes=dict.fromkeys(pools, SIZE),
                 namespace="inference",
+                priority=priorities.warm_nodes,
                 images=CACHED,
                 after=[],
             ),
@@ -40,7 +43,6 @@ def pod(**pools: GpuPool) -> dict[str, Any]:
 def test_there_are_none_where_none_are_asked_for() -> None:
     seen = recorded(a=pool(), b=pool(capacity=CAPACITIES["static"]))
     assert seen.maybe(DEPLOYMENT) == []
-    assert len(seen.all("kubernetes:scheduling.k8s.io/v1:PriorityClass")) == 2
 
 
 def test_every_server_goes_before_every_pause_pod() -> None:

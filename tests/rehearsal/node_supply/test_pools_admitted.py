@@ -12,6 +12,7 @@ from infra.gpu_pools.gpu_pools import GpuPools, GpuPoolsArgs
 from infra.gpu_pools.manifests import NODE_CLASS, NODE_POOL, node_class, node_pool
 from infra.gpu_pools.pool import GpuPool
 from infra.gpu_pools.warm_nodes import PodSize, WarmNodes, WarmNodesArgs
+from infra.priorities import Priorities, PrioritiesArgs
 from rehearsal.control_plane.objects.manifest import Report
 from tests.harness import REGION, STACKS, record, stack_settings
 from tests.images import NO_CACHE
@@ -44,12 +45,14 @@ def objects(pools: dict[str, GpuPool]) -> list[dict[str, Any]]:
                 after=[],
             ),
         )
+        priorities = Priorities("priorities", PrioritiesArgs())
         WarmNodes(
             "warm",
             WarmNodesArgs(
                 pools=pools,
                 sizes=dict.fromkeys(pools, PodSize(cpu=6, memory_gib=48, gpus=1)),
                 namespace="warm",
+                priority=priorities.warm_nodes,
                 images=NO_CACHE,
                 after=[made],
             ),

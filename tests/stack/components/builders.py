@@ -29,6 +29,7 @@ from infra.mountpoint import Mountpoint, MountpointArgs
 from infra.naming import Place, partition_of
 from infra.network import Network, NetworkArgs
 from infra.pod_identity import PodIdentity, PodIdentityArgs
+from infra.priorities import Priorities, PrioritiesArgs
 from serving.namespace import ServingNamespace, ServingNamespaceArgs
 from serving.server import VllmServer, VllmServerArgs
 from settings import parse
@@ -122,9 +123,14 @@ def _warm_nodes(name: str) -> WarmNodesArgs:
         pools={key: pool.model_copy(update={"warm_nodes": 1}) for key, pool in DEV.gpu_pools.items()},
         sizes=dict.fromkeys(DEV.gpu_pools, PodSize(cpu=6, memory_gib=48, gpus=1)),
         namespace=name,
+        priority="vllm-warm-nodes",
         images=IMAGES,
         after=[],
     )
+
+
+def _priorities(_name: str) -> PrioritiesArgs:
+    return PrioritiesArgs()
 
 
 def _device_plugin(_name: str) -> DevicePluginArgs:
@@ -188,6 +194,7 @@ ARGS: Mapping[type[pulumi.ComponentResource], Callable[[str], Any]] = {
     KarpenterIdentity: _karpenter_identity,
     Karpenter: _karpenter,
     GpuPools: _gpu_pools,
+    Priorities: _priorities,
     WarmNodes: _warm_nodes,
     ServingNamespace: _namespace,
     VllmServer: _server,

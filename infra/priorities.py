@@ -1,0 +1,46 @@
+"""Who takes a GPU first: priority classes of servers and of the pods that only keep nodes ready."""
+
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes.scheduling.v1 import PriorityClass
+
+SERVERS, WARM_NODES = "vllm-servers", "vllm-warm-nodes"
+"""Names of the priority classes. They belong to the cluster, and the cluster to the stack."""
+
+PRIORITIES = {SERVERS: 1000, WARM_NODES: -10}
+"""Pods without a class have 0: the servers come before every other GPU pod, pause pods after.
+
+Never below -2^25: there Karpenter counts a pod's eviction as free, and a node with nothing else as empty (karpenter
+v1.14.1, pkg/utils/disruption/disruption.go, EvictionCost)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrioritiesArgs:
+    """Nothing to choose: every stack has the same."""
+
+
+class Priorities(pulumi.ComponentResource):
+    """The two classes. Pods of other teams without a class stand between them."""
+
+    servers: pulumi.Output[str]
+    """Name of the servers' class."""
+    warm_nodes: pulumi.Output[str]
+    """Name of the pause pods' class."""
+
+    def __init__(self, name: str, args: PrioritiesArgs, opts: pulumi.ResourceOptions | None = None) -> None:  # noqa: ARG002 - as every component
+        super().__init__("vllm-eks:infra:Priorities", name, None, opts)
+        classes = {
+            title: PriorityClass(
+                f"{name}-{title}",
+                metadata={"name": title},
+                value=value,
+                global_default=False,
+                description="Set by vllm-eks",
+                # the API server changes no value, and the provider does not know that
+                opts=pulumi.ResourceOptions(parent=self, replace_on_changes=["value"], delete_before_replace=True),
+            )
+            for title, value in PRIORITIES.items()
+        }
+        self.servers, self.warm_nodes = classes[SERVERS].metadata.name, classes[WARM_NODES].metadata.name
+        self.register_outputs({"servers": self.servers, "warmNodes": self.warm_nodes})
