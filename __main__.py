@@ -119,7 +119,7 @@ pools = GpuPools(
     kubernetes,
 )
 namespace = ServingNamespace("serving", ServingNamespaceArgs(namespace=stack.namespace), kubernetes)
-priorities = Priorities("priorities", PrioritiesArgs(), kubernetes)
+priorities = Priorities("priorities", PrioritiesArgs(cluster_name=stack.name), kubernetes)
 WarmNodes(
     "warm-nodes",
     WarmNodesArgs(

@@ -17,7 +17,10 @@ v1.14.1, pkg/utils/disruption/disruption.go, EvictionCost)."""
 
 @dataclass(frozen=True, kw_only=True)
 class PrioritiesArgs:
-    """Nothing to choose: every stack has the same."""
+    """The values are the same everywhere."""
+
+    cluster_name: str
+    """For people who find the classes."""
 
 
 class Priorities(pulumi.ComponentResource):
@@ -28,7 +31,7 @@ class Priorities(pulumi.ComponentResource):
     warm_nodes: pulumi.Output[str]
     """Name of the pause pods' class."""
 
-    def __init__(self, name: str, args: PrioritiesArgs, opts: pulumi.ResourceOptions | None = None) -> None:  # noqa: ARG002 - as every component
+    def __init__(self, name: str, args: PrioritiesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("vllm-eks:infra:Priorities", name, None, opts)
         classes = {
             title: PriorityClass(
@@ -36,7 +39,7 @@ class Priorities(pulumi.ComponentResource):
                 metadata={"name": title},
                 value=value,
                 global_default=False,
-                description="Set by vllm-eks",
+                description=f"Set by the stack of {args.cluster_name}",
                 # the API server changes no value, and the provider does not know that
                 opts=pulumi.ResourceOptions(parent=self, replace_on_changes=["value"], delete_before_replace=True),
             )

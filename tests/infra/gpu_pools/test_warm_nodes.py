@@ -20,7 +20,7 @@ DEPLOYMENT = "kubernetes:apps/v1:Deployment"
 
 def recorded(**pools: GpuPool) -> Recording:
     def program() -> None:
-        priorities = Priorities("priorities", PrioritiesArgs())
+        priorities = Priorities("priorities", PrioritiesArgs(cluster_name="c"))
         WarmNodes(
             "warm",
             WarmNodesArgs(

@@ -45,7 +45,7 @@ def objects(pools: dict[str, GpuPool]) -> list[dict[str, Any]]:
                 after=[],
             ),
         )
-        priorities = Priorities("priorities", PrioritiesArgs())
+        priorities = Priorities("priorities", PrioritiesArgs(cluster_name="c"))
         WarmNodes(
             "warm",
             WarmNodesArgs(

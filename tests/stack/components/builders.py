@@ -129,8 +129,8 @@ def _warm_nodes(name: str) -> WarmNodesArgs:
     )
 
 
-def _priorities(_name: str) -> PrioritiesArgs:
-    return PrioritiesArgs()
+def _priorities(name: str) -> PrioritiesArgs:
+    return PrioritiesArgs(cluster_name=name)
 
 
 def _device_plugin(_name: str) -> DevicePluginArgs:
