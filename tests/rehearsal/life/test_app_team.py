@@ -96,6 +96,8 @@ GOOD = {
     "kubeconfig": "{}",
     "namespace": "inference",
     "modelBucket": "b",
+    "imagePrefixes": {},
+    "imageRepositories": {},
     "gpuPools": {},
     "servers": {"gemma": {"url": "http://g/v1", "model": "g"}},
 }
