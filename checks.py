@@ -16,7 +16,7 @@ from infra.network import NetworkSettings, subnets
 from infra.node_boot import boot_problems
 from infra.providers import AccountSettings
 from infra.section import Complaint, nearest, readable, shown
-from serving.fit import PLACEMENT_RULES, SERVER_RULES, engine_images, largest_by_pool, pool_demand
+from serving.fit import PLACEMENT_RULES, SERVER_RULES, engine_images, pool_demand
 from serving.server import ServerSettings
 
 
@@ -131,11 +131,8 @@ def _servers_on_their_pools(
 
 
 def _pools_large_enough(gpu_pools: Mapping[str, GpuPool], servers: Mapping[str, ServerSettings]) -> Iterator[Complaint]:
-    sizes = largest_by_pool(servers)
     for name, pool in gpu_pools.items():
-        warm_gpus = sizes[name].gpus if name in sizes else 0
-        problems = demand_problems(name, pool, pool_demand(name, servers), warm_gpus)
-        for path, problem in readable(problems):
+        for path, problem in readable(demand_problems(name, pool, pool_demand(name, servers))):
             yield Complaint(("gpuPools", name, *path), problem)
 
 

@@ -1,6 +1,6 @@
 """IAM documents: functions of plain values or outputs. Every statement has a `Sid` that says what it is for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
@@ -71,13 +71,13 @@ def read_prefixes(bucket_arn: pulumi.Input[str], *prefixes: str) -> tuple[Statem
     )
 
 
-def deny_plaintext(bucket_arn: pulumi.Input[str]) -> Statement:
-    """Refuse requests without TLS, from everybody."""
+def deny_plaintext(service: str, resource: pulumi.Input[str] | Sequence[pulumi.Input[str]]) -> Statement:
+    """Refuse every request of the service without TLS, from everybody."""
     return {
         "Sid": "DenyInsecure",
         "Effect": "Deny",
         "Principal": "*",
-        "Action": "s3:*",
-        "Resource": [bucket_arn, pulumi.Output.concat(bucket_arn, "/*")],
+        "Action": f"{service}:*",
+        "Resource": resource,
         "Condition": {"Bool": {"aws:SecureTransport": "false"}},
     }

@@ -64,7 +64,7 @@ class ModelBucket(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self, retain_on_delete=args.settings.keep_on_destroy),
         )
         # made from the name, so that a preview shows every policy that names the bucket
-        arn = pulumi.Output.concat("arn:", args.partition.name, ":s3:::", bucket.bucket)
+        arn = pulumi.Output.concat(args.partition.arn("s3", ""), bucket.bucket)
         s3.BucketOwnershipControls(
             f"{name}-owner", bucket=bucket.id, rule={"object_ownership": "BucketOwnerEnforced"}, opts=guard
         )
@@ -90,7 +90,7 @@ class ModelBucket(pulumi.ComponentResource):
         s3.BucketPolicy(
             f"{name}-tls",
             bucket=bucket.id,
-            policy=iam.document(iam.deny_plaintext(arn)),
+            policy=iam.document(iam.deny_plaintext("s3", [arn, pulumi.Output.concat(arn, "/*")])),
             # both change the bucket's policy: at once they answer 409 (terraform-aws-s3-bucket#77)
             opts=pulumi.ResourceOptions(parent=self, retain_on_delete=True, depends_on=[private]),
         )

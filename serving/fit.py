@@ -116,10 +116,11 @@ def largest_by_pool(servers: Mapping[str, ServerSettings]) -> dict[str, PodSize]
     """Return, by pool, the least place in which each of its servers fits. A pool without servers has none."""
     sizes: dict[str, PodSize] = {}
     for server in servers.values():
-        before = sizes.get(server.pool, PodSize(cpu=0, memory_gib=0, gpus=0))
+        size = _size(server)
+        before = sizes.get(server.pool, size)
         sizes[server.pool] = PodSize(
-            cpu=max(before.cpu, server.resources.cpu),
-            memory_gib=max(before.memory_gib, server.resources.memory_gib),
-            gpus=max(before.gpus, server.engine.tensor_parallel),
+            cpu=max(before.cpu, size.cpu),
+            memory_gib=max(before.memory_gib, size.memory_gib),
+            gpus=max(before.gpus, size.gpus),
         )
     return sizes

@@ -219,7 +219,7 @@ def _access_entry(entry: AccessEntry, partition: Partition) -> pulumi_eks.Access
     scope = eks.AccessPolicyAssociationAccessScopeArgs(
         type="namespace" if entry.namespaces else "cluster", namespaces=list(entry.namespaces) or None
     )
-    policy = f"arn:{partition.name}:eks::aws:cluster-access-policy/{ACCESS_POLICIES[entry.policy]}"
+    policy = partition.arn("eks", f"cluster-access-policy/{ACCESS_POLICIES[entry.policy]}", account="aws")
     return pulumi_eks.AccessEntryArgs(
         principal_arn=entry.principal,
         # joined to the entry's name by the component: a key that varied could make two entries collide

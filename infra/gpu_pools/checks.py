@@ -23,24 +23,22 @@ CONTROL_PLANE_ADDRESSES = 16
 """The EKS user guide asks for room for as many as that in the control plane's subnets."""
 
 
-def demand_problems(
-    name: str, pool: GpuPool, servers: Mapping[str, PodSize], warm_gpus: int
-) -> Iterator[tuple[tuple[str, ...], str]]:
+def demand_problems(name: str, pool: GpuPool, servers: Mapping[str, PodSize]) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield (path below the pool, problem) where a pool cannot hold what is put on it.
 
     Args:
         name: the pool's.
         pool: the pool.
         servers: what each asks of a node.
-        warm_gpus: GPUs of one warm node's pod, 0 where nobody sizes it.
     """
-    if pool.warm_nodes and not warm_gpus:
+    if pool.warm_nodes and not servers:
         yield ("warmNodes",), f"{pool.warm_nodes}; no server runs on {name}, so nothing says how large a place to keep"
     parts = [f"{server} {size.gpus}" for server, size in servers.items()]
     total = sum(size.gpus for size in servers.values())
-    if pool.warm_nodes and warm_gpus:
+    if pool.warm_nodes and servers:
         # whole nodes: the limit counts what a node has, not what its pod asks for
-        each = min((kind.gpus for kind in pool.types if kind.gpus >= warm_gpus), default=warm_gpus)
+        largest = max(size.gpus for size in servers.values())
+        each = min((kind.gpus for kind in pool.types if kind.gpus >= largest), default=largest)
         parts.append(f"warmNodes {pool.warm_nodes} x {each}")
         total += pool.warm_nodes * each
     there = pool.capacity.static.nodes * pool.types[0].gpus if pool.capacity.static else pool.max_gpus

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from infra.gpu_pools.capacity import Capacity
+from infra.gpu_pools.capacity import Capacity, Static
 from infra.gpu_pools.updates import Duration, UpdateWindow, minutes
 from infra.instances import ARCHITECTURES, InstanceType, Price, catalogue, on_demand_price
 from infra.instances.choice import Choice, known, resolved
@@ -87,7 +87,7 @@ class GpuPool(Section):
         for kind in _kinds(info):
             if kind.gpus > value:
                 raise ValueError(f"one {kind.name} has {kind.gpus} GPUs, so the pool could never start it")
-            static = info.data["capacity"].static if "capacity" in info.data else None
+            static = _static(info)
             if static and static.nodes * kind.gpus > value:
                 gpus = f"{kind.gpus} GPU{'s' if kind.gpus > 1 else ''}"
                 raise ValueError(f"less than static.nodes {static.nodes} x {gpus} = {static.nodes * kind.gpus} GPUs")
@@ -111,7 +111,7 @@ class GpuPool(Section):
     @field_validator("warm_nodes")
     @classmethod
     def _not_beside_static(cls, value: int, info: ValidationInfo) -> int:
-        if value and _is_static(info):
+        if value and _static(info):
             raise ValueError("static nodes are always there, and pods make no more of them; expected 0")
         return value
 
@@ -120,7 +120,7 @@ class GpuPool(Section):
     def _worth_a_return(cls, value: str, info: ValidationInfo) -> str:
         if minutes(value) < LEAST_IDLE:
             raise ValueError(f"less than a cold start costs; expected never, or {LEAST_IDLE}m and more")
-        if value != "never" and _is_static(info):
+        if value != "never" and _static(info):
             raise ValueError("Karpenter never consolidates static nodes; expected never")
         return value
 
@@ -129,7 +129,7 @@ class GpuPool(Section):
     def _not_always_with_images(cls, value: UpdateWindow, info: ValidationInfo) -> UpdateWindow:
         if value.always and "image-prepull" in info.data.get("techniques", ()):
             raise ValueError("with image-prepull each new image replaces all nodes; expected never or a window")
-        static = info.data["capacity"].static if "capacity" in info.data else None
+        static = _static(info)
         kinds = _kinds(info)
         if static and kinds and "max_gpus" in info.data and not value.never:
             # Karpenter makes the successor of a static node first, within the limit, else it does nothing, in silence
@@ -221,5 +221,6 @@ def _kinds(info: ValidationInfo) -> list[InstanceType]:
     return [catalogue()[name] for name in resolved(info.data["instance_types"], info.data["product"])]
 
 
-def _is_static(info: ValidationInfo) -> bool:
-    return "capacity" in info.data and info.data["capacity"].static is not None
+def _static(info: ValidationInfo) -> Static | None:
+    """The fixed number of nodes of the pool that is being read; None when it has none, or is refused already."""
+    return info.data["capacity"].static if "capacity" in info.data else None

@@ -12,6 +12,7 @@ from pydantic import Field, StringConstraints, ValidationInfo, field_validator
 from infra.cluster.cluster import Cluster
 from infra.cluster.system_nodes import SYSTEM_LABEL
 from infra.karpenter.identity import KarpenterIdentity
+from infra.karpenter.policies import numbers
 from infra.naming import KARPENTER_NAMESPACE, KARPENTER_SERVICE_ACCOUNT
 from infra.section import Section
 
@@ -113,12 +114,8 @@ class KarpenterSettings(Section):
 def kubernetes_problems(settings: KarpenterSettings, kubernetes: str) -> Iterator[str]:
     """Yield what is wrong with the version beside a Kubernetes minor."""
     newest = NEWEST_KUBERNETES[settings.minor]
-    if _numbers(kubernetes) > _numbers(newest):
+    if numbers(kubernetes) > numbers(newest):
         yield f'"{settings.version}" works up to Kubernetes {newest}, not with cluster.version {kubernetes}'
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in version.split("."))
 
 
 def values(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_aws import cloudwatch, sqs
 
-from infra.iam import Statement, document
+from infra.iam import Statement, deny_plaintext, document
 from infra.naming import Place, interruption_queue
 
 EVENTS: Mapping[str, tuple[str, str]] = {
@@ -87,12 +87,5 @@ def queue_statements(arn: pulumi.Input[str]) -> tuple[Statement, ...]:
             "Action": "sqs:SendMessage",
             "Resource": arn,
         },
-        {
-            "Sid": "DenyInsecure",
-            "Effect": "Deny",
-            "Principal": "*",
-            "Action": "sqs:*",
-            "Resource": arn,
-            "Condition": {"Bool": {"aws:SecureTransport": "false"}},
-        },
+        deny_plaintext("sqs", arn),
     )

@@ -84,7 +84,7 @@ def node_lifecycle(scope: Scope, release: str) -> tuple[Statement, ...]:
         scope.place.partition.arn("ec2", f"{kind}/*", region=scope.place.region) for kind in ("image", "snapshot")
     ]
     ends = ["ec2:TerminateInstances", "ec2:DeleteLaunchTemplate"]
-    if _minor(release) >= _minor(WITH_REBOOT):
+    if numbers(release) >= numbers(WITH_REBOOT):
         ends.append("ec2:RebootInstances")
     of_this_cluster = {
         "StringEquals": {_existing(scope.cluster_tag): "owned"},
@@ -236,5 +236,6 @@ def _requested(tag: str) -> str:
     return f"aws:RequestTag/{tag}"
 
 
-def _minor(release: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in release.split("."))
+def numbers(version: str) -> tuple[int, ...]:
+    """Return what orders versions of Karpenter, and of Kubernetes: 1.9 comes before 1.14."""
+    return tuple(int(number) for number in version.split("."))

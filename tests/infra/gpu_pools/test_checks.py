@@ -16,55 +16,49 @@ def gpus(count: int, cpu: int = 4, memory_gib: int = 8) -> PodSize:
 
 
 DEMANDS = [
-    (pool(maxGpus=2, instanceTypes=["g6.xlarge"]), {"a": gpus(1), "b": gpus(1)}, 0, []),
-    (pool(maxGpus=8, warmNodes=1), {"a": gpus(1)}, 1, []),
-    (pool(maxGpus=8), {"a": gpus(8), "b": gpus(1)}, 0, ["maxGpus: a 8 + b 1 = 9 GPUs > 8"]),
+    (pool(maxGpus=2, instanceTypes=["g6.xlarge"]), {"a": gpus(1), "b": gpus(1)}, []),
+    (pool(maxGpus=8, warmNodes=1), {"a": gpus(1)}, []),
+    (pool(maxGpus=8), {"a": gpus(8), "b": gpus(1)}, ["maxGpus: a 8 + b 1 = 9 GPUs > 8"]),
     (
         pool(instanceTypes=["g6.xlarge"], maxGpus=2, warmNodes=2),
         {"a": gpus(1)},
-        1,
         ["maxGpus: a 1 + warmNodes 2 x 1 = 3 GPUs > 2"],
     ),
     (
         pool(instanceTypes=["g6.12xlarge"], maxGpus=4, warmNodes=1),
         {"a": gpus(1)},
-        1,
         ["maxGpus: a 1 + warmNodes 1 x 4 = 5 GPUs > 4"],
     ),
     (
         pool(maxGpus=8, warmNodes=1),
         {},
-        0,
         ["warmNodes: 1; no server runs on chat, so nothing says how large a place to keep"],
     ),
     (
         pool(instanceTypes=["g6.xlarge"], capacity=CAPACITIES["static"]),
         {"a": gpus(1), "b": gpus(1)},
-        0,
         ["capacity.static.nodes: a 1 + b 1 = 2 GPUs > 1 on 1 nodes"],
     ),
     (
         pool(instanceTypes=["g6.12xlarge"], maxGpus=9),
         {"a": gpus(3), "b": gpus(3), "c": gpus(3)},
-        0,
         ["maxGpus: a 3 + b 3 + c 3 GPUs need 3 nodes of 4 (no pod spans two, CPU and memory count too) = 12 GPUs > 9"],
     ),
-    (pool(instanceTypes=["g6.12xlarge"], maxGpus=8), {"a": gpus(3), "b": gpus(3), "c": gpus(1)}, 0, []),
+    (pool(instanceTypes=["g6.12xlarge"], maxGpus=8), {"a": gpus(3), "b": gpus(3), "c": gpus(1)}, []),
     (
         pool(instanceTypes=["g6.12xlarge"], maxGpus=4),
         {"a": gpus(1, cpu=40), "b": gpus(1, cpu=40)},
-        0,
         ["maxGpus: a 1 + b 1 GPUs need 2 nodes of 4 (no pod spans two, CPU and memory count too) = 8 GPUs > 4"],
     ),
-    (pool(instanceTypes=["g6.12xlarge", "g6.48xlarge"], maxGpus=8), {"a": gpus(3), "b": gpus(3)}, 0, []),
+    (pool(instanceTypes=["g6.12xlarge", "g6.48xlarge"], maxGpus=8), {"a": gpus(3), "b": gpus(3)}, []),
 ]
 
 
-@pytest.mark.parametrize(("one", "servers", "warm", "lines"), DEMANDS)
+@pytest.mark.parametrize(("one", "servers", "lines"), DEMANDS)
 def test_KRP_08_a_pool_holds_its_servers_and_its_warm_nodes(
-    one: GpuPool, servers: dict[str, PodSize], warm: int, lines: list[str]
+    one: GpuPool, servers: dict[str, PodSize], lines: list[str]
 ) -> None:
-    assert [f"{'.'.join(path)}: {problem}" for path, problem in demand_problems("chat", one, servers, warm)] == lines
+    assert [f"{'.'.join(path)}: {problem}" for path, problem in demand_problems("chat", one, servers)] == lines
 
 
 def private(cidr: str, zones: int) -> list[int]:

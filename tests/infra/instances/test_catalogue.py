@@ -7,7 +7,7 @@ import pytest
 
 from infra.instances import ARCHITECTURES, LEAST_NVME, catalogue, on_demand_price, types_with
 from infra.instances.refresh import FOLDER
-from tests.harness import ROOT
+from tests.harness import beside
 
 PRODUCTS = sorted(ARCHITECTURES)
 
@@ -79,10 +79,10 @@ TABLE = Path("shared", "crds", "gpu-instance-types-v1.14.csv")
 
 def test_every_row_is_the_release_s_own() -> None:
     """A memory or a GPU count that is wrong by a digit makes pods pend or pools refuse what fits."""
-    path = ROOT.parent / TABLE
-    if not path.exists():
-        pytest.skip(f"NOT COMPARED WITH UPSTREAM: ../{TABLE} is not there")
-    with path.open(encoding="utf-8", newline="") as page, (FOLDER / "instances.csv").open(encoding="utf-8") as ours:
+    with (
+        beside(TABLE).open(encoding="utf-8", newline="") as page,
+        (FOLDER / "instances.csv").open(encoding="utf-8") as ours,
+    ):
         theirs = {row["type"]: row for row in csv.DictReader(page)}
         found = {row["type"]: {key: row[key] for key in row if key != "eni_ipv4"} for row in csv.DictReader(ours)}
     assert found == theirs

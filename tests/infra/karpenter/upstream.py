@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from infra.karpenter.policies import Scope
+from tests.harness import beside
 from tests.infra.karpenter.scene import ACCOUNT, node_role_arn, queue_arn
 
 RELEASE = "1.14"
@@ -19,9 +19,7 @@ TEMPLATE = Path("shared", "crds", "karpenter-extra", f"cloudformation-v{RELEASE}
 
 def resources(of: Scope) -> Mapping[str, Any]:
     """The resources of the template, for this cluster. Without the template the test is skipped, which CI refuses."""
-    path = Path(__file__).parents[4] / TEMPLATE
-    if not path.exists():
-        pytest.skip(f"NOT COMPARED WITH UPSTREAM: ../{TEMPLATE} is not there")
+    path = beside(TEMPLATE)
     values = {
         "AWS::Partition": of.place.partition.name,
         "AWS::URLSuffix": of.place.partition.dns_suffix,
