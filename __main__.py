@@ -20,15 +20,20 @@ from infra.karpenter.identity import KarpenterIdentity, KarpenterIdentityArgs
 from infra.karpenter.policies import Scope
 from infra.model_bucket import ModelBucket, ModelBucketArgs
 from infra.mountpoint import Mountpoint, MountpointArgs
-from infra.naming import Place, partition_of, server_service_account
+from infra.naming import ONBOARDING, Place, partition_of, publisher_service_account, server_service_account
 from infra.network import Network, NetworkArgs
 from infra.pod_identity import PodIdentity, PodIdentityArgs
 from infra.priorities import Priorities, PrioritiesArgs
+from infra.rights_tmp import onboard, publish
+from serving.cache_build import CacheBuild, CacheBuildArgs, builds
+from serving.cache_build import published as written
 from serving.fit import engine_images, largest_by_pool, longest_grace_by_pool
 from serving.namespace import ServingNamespace, ServingNamespaceArgs
+from serving.onboard import WeightsOnboarding, WeightsOnboardingArgs
+from serving.programs import PodPrograms, PodProgramsArgs
 from serving.server import VllmServer, VllmServerArgs
 
-region, stack, credentials = settings.load()
+region, stack, secrets = settings.load()
 place = Place(partition_of(region), region, stack.account.id)
 images = image_cache_facts(stack.image_cache, place)
 
@@ -45,7 +50,7 @@ network = Network(
     ),
     aws,
 )
-image_cache = ImageCache("images", ImageCacheArgs(settings=stack.image_cache, credentials=credentials), aws)
+image_cache = ImageCache("images", ImageCacheArgs(settings=stack.image_cache, credentials=secrets.registries), aws)
 pulls = node_statements(stack.image_cache, place)
 bucket = ModelBucket("models", ModelBucketArgs(settings=stack.model_bucket, partition=place.partition), aws)
 cluster = Cluster(
@@ -76,6 +81,30 @@ identities = {
     )
     for name, server in stack.servers.items()
 }
+caches = builds(stack.servers, stack.gpu_pools, region)
+publishers = {
+    name: PodIdentity(
+        f"{name}-publisher",
+        PodIdentityArgs(
+            cluster_name=cluster.name,
+            namespace=stack.namespace,
+            service_account=publisher_service_account(name),
+            statements=publish(bucket.arn, stack.servers[name].model.uri.prefix, written(of_server)),
+        ),
+        aws,
+    )
+    for name, of_server in caches.items()
+}
+onboarding = PodIdentity(
+    "onboarding",
+    PodIdentityArgs(
+        cluster_name=cluster.name,
+        namespace=stack.namespace,
+        service_account=ONBOARDING,
+        statements=onboard(bucket.arn),
+    ),
+    aws,
+)
 
 karpenter_identity = KarpenterIdentity(
     "karpenter",
@@ -119,6 +148,7 @@ pools = GpuPools(
     kubernetes,
 )
 namespace = ServingNamespace("serving", ServingNamespaceArgs(namespace=stack.namespace), kubernetes)
+programs = PodPrograms("programs", PodProgramsArgs(namespace=namespace.name), kubernetes)
 priorities = Priorities("priorities", PrioritiesArgs(cluster_name=stack.name), kubernetes)
 WarmNodes(
     "warm-nodes",
@@ -146,12 +176,36 @@ servers = {
             mountpoint=mountpoint,
             namespace=namespace,
             pools=pools,
+            programs=programs,
             priority=priorities.servers,
         ),
         kubernetes,
     )
     for name, server in stack.servers.items()
 }
+for name, of_server in caches.items():
+    CacheBuild(
+        name,
+        CacheBuildArgs(
+            server=name,
+            builds=of_server,
+            pool=stack.servers[name].pool,
+            images=images,
+            bucket=bucket.name,
+            publisher=publishers[name],
+            served=servers[name],
+            programs=programs,
+            priority=priorities.servers,
+        ),
+        kubernetes,
+    )
+WeightsOnboarding(
+    "weights",
+    WeightsOnboardingArgs(
+        identity=onboarding, region=region, images=images, programs=programs, token=secrets.hugging_face
+    ),
+    kubernetes,
+)
 
 outputs.export(
     {
@@ -165,7 +219,11 @@ outputs.export(
         "image_repositories": images.own,
         "gpu_pools": {name: published(name, pool, region) for name, pool in stack.gpu_pools.items()},
         "servers": {
-            name: {"url": servers[name].url, "model": server.model.served_name}
+            name: {
+                "url": servers[name].url,
+                "model": server.model.served_name,
+                "cachePrefix": servers[name].cache_prefix,
+            }
             for name, server in stack.servers.items()
         },
     }

@@ -35,9 +35,18 @@ def _engine_images(
     place: Place, image_cache: ImageCacheSettings, servers: Mapping[str, ServerSettings]
 ) -> Iterator[Complaint]:
     facts = image_cache_facts(image_cache, place)
+
+    def one(name: str, server: ServerSettings) -> Iterator[Complaint]:
+        yield from spelled(("servers", name, "engine", "image"), server.engine.image_reference)
+        if promoted := server.promoted:
+            yield from spelled(("servers", name, "candidate", "image"), promoted.engine.image_reference)
+
+    def spelled(path: tuple[str, ...], reference: str) -> Iterator[Complaint]:
+        for problem in image_problems(reference, facts):
+            yield Complaint(path, f"{shown(reference)}; {problem}")
+
     for name, server in servers.items():
-        for problem in image_problems(server.engine.image_reference, facts):
-            yield Complaint(("servers", name, "engine", "image"), f"{shown(server.engine.image_reference)}; {problem}")
+        yield from readable(one(name, server))
 
 
 def _cluster_zones(network: NetworkSettings, cluster: ClusterSettings) -> Iterator[Complaint]:

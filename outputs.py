@@ -24,6 +24,9 @@ class Server(Published):
     """Base URL of the OpenAI API, inside the cluster."""
     model: str
     """The model name to send."""
+    cache_prefix: str
+    """Of its start-up cache in the model bucket: another one means that the next release finds no cache, or needs one
+    to be built."""
 
 
 class GpuPool(Published):

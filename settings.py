@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Annotated
 
 import pulumi
@@ -36,6 +37,7 @@ from infra.section import (
     shown,
     validated,
 )
+from serving.onboard import hugging_face_token
 from serving.server import ServerSettings
 
 PROJECT, KEY = "vllm-eks", "settings"
@@ -91,8 +93,18 @@ class Settings(Section):
     servers: Mapping[KeyName, ServerSettings] = Field(description=f"a mapping of vLLM servers by name, {NAME_RULE}")
 
 
-def load() -> tuple[str, Settings, Mapping[str, pulumi.Output[str]]]:
-    """Return the region, the settings and the registries' credentials of the selected stack.
+@dataclass(frozen=True)
+class Secrets:
+    """What a stack keeps in encrypted configuration keys of their own."""
+
+    registries: Mapping[str, pulumi.Output[str]]
+    """Credentials of upstream registries, by upstream."""
+    hugging_face: pulumi.Output[str] | None
+    """Token that opens gated models."""
+
+
+def load() -> tuple[str, Settings, Secrets]:
+    """Return the region, the settings and the secrets of the selected stack.
 
     Raises:
         pulumi.RunError: one line per mistake.
@@ -115,11 +127,13 @@ def load() -> tuple[str, Settings, Mapping[str, pulumi.Output[str]]]:
         raw = text
     region = pulumi.Config("aws").get("region") or ""
     whole, right, complaints = _read(raw, region)
-    secrets: Mapping[str, pulumi.Output[str]] = {}
+    registries: Mapping[str, pulumi.Output[str]] = {}
     with suppress(UnreadableError):
-        secrets, missing = credentials(right.image_cache, config)
+        registries, missing = credentials(right.image_cache, config)
         complaints += missing
-    return region, _right(whole, complaints), secrets
+    token, wrong = hugging_face_token(config)
+    complaints += wrong
+    return region, _right(whole, complaints), Secrets(registries, token)
 
 
 def parse(raw: object, region: str) -> Settings:

@@ -21,7 +21,8 @@ STARTUP_SLACK = 120
 """Seconds beyond START_LIMIT for what runs before the engine's own clock: imports, arguments, the model's config."""
 
 NODE_LIMIT, PULL_LIMIT, RESTORE_LIMIT = 900, 600, 120
-"""Seconds: Karpenter gives a node 15 minutes to register; 10 GB of image over a slow path; the cache restore."""
+"""Seconds: Karpenter gives a node 15 minutes to register; 10 GB of image over a slow path; what a restore of the cache may
+take, which saves 125 to 160 s (gpu.md 2)."""
 
 PROGRESS_DEADLINE = NODE_LIMIT + PULL_LIMIT + RESTORE_LIMIT + START_LIMIT + STARTUP_SLACK
 PULUMI_TIMEOUT = PROGRESS_DEADLINE + 300
@@ -36,6 +37,8 @@ HOME = f"{ROOT}/home"
 """Part of the compile-cache key: the same for every server, for ever."""
 
 REPOSITORY = "vllm/vllm-openai"
+ENTRY_POINT = ("vllm", "serve")
+"""Of its images. A pod whose engine has a parent names it; all others leave it to the image."""
 
 _ONE_NODE = "one server runs on one node"
 _TENSOR_PARALLEL = "the pod asks for engine.tensorParallel GPUs, and the pool's limit counts only those"
@@ -78,18 +81,36 @@ def _image(value: str) -> str:
     return value
 
 
+Version = Annotated[
+    Annotated[str, AfterValidator(_version)],
+    Field(description=f"an engine version in quotes, one of {', '.join(ENGINES)}"),
+]
+Image = Annotated[
+    Annotated[str, AfterValidator(_image)] | None,
+    Field(description=f"an image reference with a fixed tag (left out: {REPOSITORY}:v<version>)"),
+]
+Args = Annotated[
+    Mapping[str, JsonValue],
+    Field(description="further `vllm serve` flags without dashes, each with its value (may be empty: {})"),
+]
+
+
+class CandidateSettings(Section):
+    """`servers.<name>.candidate`: what `engine` is to become. Its start-up cache can be built before it is."""
+
+    version: Version
+    image: Image = None
+    args: Args
+
+
 class EngineSettings(Section):
     """`servers.<name>.engine`.
 
     What vLLM would choose by GPU memory is pinned: a default that moves with the GPU is another compile cache.
     """
 
-    version: Annotated[str, AfterValidator(_version)] = Field(
-        description=f"an engine version in quotes, one of {', '.join(ENGINES)}"
-    )
-    image: Annotated[str, AfterValidator(_image)] | None = Field(
-        default=None, description=f"an image reference with a fixed tag (left out: {REPOSITORY}:v<version>)"
-    )
+    version: Version
+    image: Image = None
     max_model_len: Annotated[Whole, Field(ge=256, le=10_000_000)] = Field(
         description="a whole number of tokens, 256 to 10000000"
     )
@@ -101,9 +122,14 @@ class EngineSettings(Section):
         description="a share of GPU memory, 0.1 to 0.98"
     )
     tensor_parallel: Annotated[Whole, Field(ge=1, le=16)] = Field(description="a whole number of GPUs, 1 to 16")
-    args: Mapping[str, JsonValue] = Field(
-        description="further `vllm serve` flags without dashes, each with its value (may be empty: {})"
+    user: Annotated[Whole, Field(ge=0, le=65535)] = Field(
+        default=0, description="the uid that the image runs as, 0 to 65535 (vLLM's own images: 0)"
     )
+    args: Args
+
+    def released(self, candidate: CandidateSettings) -> "EngineSettings":
+        """Return the engine that the candidate makes of this one."""
+        return self.model_copy(update={"version": candidate.version, "image": candidate.image, "args": candidate.args})
 
     @property
     def image_reference(self) -> str:

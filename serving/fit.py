@@ -8,6 +8,7 @@ from infra.gpu_pools.warm_nodes import PodSize
 from serving.engine import TEARDOWN, argument_problems
 from serving.server import ServerSettings, situation
 from serving.techniques import flag_owners, refusals, unknown_techniques
+from serving.techniques.cache_restore import CACHE_RESTORE
 
 Problem = tuple[tuple[str, ...], str]
 """Path below `servers.<name>`, and what is wrong."""
@@ -40,6 +41,18 @@ def _technique_names(server: ServerSettings) -> Iterator[Problem]:
 def _arguments(server: ServerSettings) -> Iterator[Problem]:
     for flag, problem in argument_problems(server.engine, flag_owners(server.techniques)):
         yield ("engine", "args", flag), problem
+
+
+def _candidate(server: ServerSettings) -> Iterator[Problem]:
+    """A candidate is refused for what would refuse it as the engine."""
+    if (promoted := server.promoted) is None:
+        return
+    if CACHE_RESTORE.name not in server.techniques:
+        yield ("candidate",), f"has a cache to be built, and techniques has no {CACHE_RESTORE.name} to use it"
+    if promoted.engine == server.engine:
+        yield ("candidate",), "is the engine as it stands; expected another version, image or args, or no candidate"
+    for flag, problem in argument_problems(promoted.engine, flag_owners(server.techniques)):
+        yield ("candidate", "args", flag), problem
 
 
 def _gpus(server: ServerSettings, pool: GpuPool, _region: str) -> Iterator[Problem]:
@@ -82,7 +95,7 @@ def _techniques(server: ServerSettings, pool: GpuPool, region: str) -> Iterator[
         yield ("techniques",), problem
 
 
-SERVER_RULES = (_shutdown, _batching, _technique_names, _arguments)
+SERVER_RULES = (_shutdown, _batching, _technique_names, _arguments, _candidate)
 """What holds for a server wherever it runs. Each yields its problems."""
 
 PLACEMENT_RULES = (_gpus, _weights, _host, _techniques)

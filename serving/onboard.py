@@ -1,53 +1,49 @@
-"""The Job that copies a model from Hugging Face into the bucket. Pure: no component makes it yet.
+"""Copying a model from Hugging Face into the bucket: the template of its Jobs, and who they run as.
 
-It runs on a system node: the network is the work, and a GPU node would cost more than the copy.
+They run on a system node: the network is the work, and a GPU node would cost more than the copy.
 """
 
 import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pulumi
+from pulumi_kubernetes.batch.v1 import CronJob
+from pulumi_kubernetes.core.v1 import Secret, ServiceAccount
 
 from infra.cluster.system_nodes import SYSTEM_LABEL
-from infra.naming import shortened
+from infra.image_cache.rewrite import ImageCacheFacts, rewritten
+from infra.naming import ONBOARDING, shortened
+from infra.pod_identity import PodIdentity
+from infra.section import Complaint
+from serving.jobs import never_by_itself, once
 from serving.model import ModelUri
+from serving.pod import Manifest, security
+from serving.programs import PodPrograms
 
 IMAGE = "public.ecr.aws/docker/library/python:3.13.11-slim-trixie"
 """Upstream; nodes pull what the image cache makes of it.
 
-The scripts import the standard library alone, so the engine's image (some 10 GB to pull and unpack) has nothing to
+The programs import the standard library alone, so the engine's image (some 10 GB to pull and unpack) has nothing to
 add; this one is small and brings the certificates of authorities (its Dockerfile installs them).
 """
 
-SCRIPTS = "/scripts"
-CONTAINER = "onboard"
+FOLDER = "/scripts"
+CONTAINER = "weights"
 JOB_NAME_LIMIT = 63
 
-MODULES = (
-    "bucket.py",
-    "credentials.py",
-    "hub.py",
-    "layout.py",
-    "onboard.py",
-    "outcome.py",
-    "sign.py",
-    "store.py",
-    "transfer.py",
-    "verify.py",
-    "web.py",
-)
-"""Of `serving/scripts/`: what the program imports, directly or not. A test compares."""
-
+TOKEN = "huggingFaceToken"  # noqa: S105 - the name of the configuration key
 TOKEN_KEY = "token"  # noqa: S105 - the key's name in the Secret
+
 USER = 65532
 """Anyone but root: nothing is read that belongs to somebody."""
 
-FAILED_CHECK, USAGE = 1, 2
+DEADLINE = 6 * 3600
+"""Seconds: 2 TB at 100 MB/s."""
 
-Manifest = Any
+ATTEMPTS = 6
+"""A lost node, a silent hub: each attempt keeps what the ones before it have stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,102 +78,132 @@ class Onboarding:
         ]
 
 
-def job(
-    onboarding: Onboarding,
+def hugging_face_token(config: pulumi.Config) -> tuple[pulumi.Output[str] | None, list[Complaint]]:
+    """Return the token that opens gated repositories, None when the stack has none, and what is wrong with it.
+
+    Args:
+        config: of the project.
+    """
+    full = config.full_key(TOKEN)
+    text = config.get(TOKEN)
+    if text is None:
+        return None, []
+    if not pulumi.runtime.is_config_secret(full):
+        return None, [Complaint((full,), "stored as plain text; withdraw that token and set a new one with --secret")]
+    if not re.fullmatch(r"[!-~]+", text.strip()):
+        return None, [Complaint((full,), "not a token; expected the text that Hugging Face shows, such as hf_...")]
+    return pulumi.Output.secret(text.strip()), []
+
+
+def pod_spec(
     *,
     image: str,
     region: str,
-    namespace: pulumi.Input[str],
     service_account: pulumi.Input[str],
-    scripts: pulumi.Input[str],
-    token_secret: pulumi.Input[str] | None = None,
+    programs: pulumi.Input[str],
+    token_secret: pulumi.Input[str] | None,
 ) -> Manifest:
-    """Return the Job.
+    """Return the spec of the Job's pod, without the arguments that say what is copied where.
 
     Args:
-        onboarding: what is copied where.
         image: `IMAGE`, as nodes pull it.
         region: of the bucket and the cluster.
-        namespace: of the onboarding identity's association.
         service_account: the onboarding identity's.
-        scripts: name of a ConfigMap with `MODULES`.
+        programs: name of the ConfigMap with the programs.
         token_secret: name of a Secret whose key `token` opens gated repositories.
     """
-    labels = {"app.kubernetes.io/name": "onboard", "app.kubernetes.io/component": "weights"}
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": onboarding.job_name, "namespace": namespace, "labels": labels},
-        "spec": {
-            "completions": 1,
-            "parallelism": 1,
-            # a lost node, a silent hub: each attempt keeps what the ones before it have stored
-            "backoffLimit": 6,
-            "podFailurePolicy": {
-                "rules": [
-                    {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
-                    # a failed check fails again: the missing shard does not come back, nor does the wrong argument
-                    {
-                        "action": "FailJob",
-                        "onExitCodes": {
-                            "containerName": CONTAINER,
-                            "operator": "In",
-                            "values": [FAILED_CHECK, USAGE],
-                        },
-                    },
-                ]
-            },
-            # never two at once: each would drop the other's unfinished uploads
-            "podReplacementPolicy": "Failed",
-            "activeDeadlineSeconds": 6 * 3600,
-            # a day to read the log
-            "ttlSecondsAfterFinished": 24 * 3600,
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {
-                    "restartPolicy": "Never",
-                    "serviceAccountName": service_account,
-                    "automountServiceAccountToken": False,
-                    "enableServiceLinks": False,
-                    "nodeSelector": {SYSTEM_LABEL: "true"},
-                    # the program ends at once: what it has stored stays, what it has begun is dropped by the next
-                    "terminationGracePeriodSeconds": 5,
-                    "securityContext": {
-                        "runAsNonRoot": True,
-                        "runAsUser": USER,
-                        "runAsGroup": USER,
-                        "seccompProfile": {"type": "RuntimeDefault"},
-                    },
-                    "containers": [_container(onboarding, image, region, token_secret)],
-                    "volumes": [{"name": "scripts", "configMap": {"name": scripts}}],
-                },
-            },
-        },
-    }
-
-
-def _container(onboarding: Onboarding, image: str, region: str, token_secret: pulumi.Input[str] | None) -> Manifest:
     token = {"secretKeyRef": {"name": token_secret, "key": TOKEN_KEY}}
     return {
-        "name": CONTAINER,
-        "image": image,
-        "imagePullPolicy": "IfNotPresent",
-        # -B: the folder is read-only
-        "command": ["python", "-B", f"{SCRIPTS}/onboard.py"],
-        "args": onboarding.arguments,
-        "env": [
-            {"name": "AWS_REGION", "value": region},
-            *([{"name": "HF_TOKEN", "valueFrom": token}] if token_secret is not None else []),
+        "restartPolicy": "Never",
+        "serviceAccountName": service_account,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "nodeSelector": {SYSTEM_LABEL: "true"},
+        # the program ends at once: what it has stored stays, what it has begun is dropped by the next
+        "terminationGracePeriodSeconds": 5,
+        "securityContext": security(USER),
+        "containers": [
+            {
+                "name": CONTAINER,
+                "image": image,
+                "imagePullPolicy": "IfNotPresent",
+                # -B: the folder is read-only
+                "command": ["python", "-B", f"{FOLDER}/onboard.py"],
+                "env": [
+                    {"name": "AWS_REGION", "value": region},
+                    *([{"name": "HF_TOKEN", "valueFrom": token}] if token_secret is not None else []),
+                ],
+                "resources": {
+                    # memory: 20 parts of 16 MiB, the interpreter and 16 connections; disk: the log, and nothing else
+                    "requests": {"cpu": "1", "memory": "512Mi", "ephemeral-storage": "64Mi"},
+                    "limits": {"memory": "768Mi", "ephemeral-storage": "128Mi"},
+                },
+                "securityContext": {
+                    "allowPrivilegeEscalation": False,
+                    "capabilities": {"drop": ["ALL"]},
+                    "readOnlyRootFilesystem": True,
+                },
+                "volumeMounts": [{"name": "programs", "mountPath": FOLDER, "readOnly": True}],
+            }
         ],
-        "resources": {
-            # memory: 20 parts of 16 MiB, the interpreter and 16 connections; disk: the log, and nothing else
-            "requests": {"cpu": "1", "memory": "512Mi", "ephemeral-storage": "64Mi"},
-            "limits": {"memory": "768Mi", "ephemeral-storage": "128Mi"},
-        },
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-            "readOnlyRootFilesystem": True,
-        },
-        "volumeMounts": [{"name": "scripts", "mountPath": SCRIPTS, "readOnly": True}],
+        "volumes": [{"name": "programs", "configMap": {"name": programs}}],
     }
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightsOnboardingArgs:
+    """Who copies, and with what."""
+
+    identity: PodIdentity
+    region: str
+    images: ImageCacheFacts
+    programs: PodPrograms
+    token: pulumi.Output[str] | None
+    """Of Hugging Face, for gated models: a secret."""
+
+
+class WeightsOnboarding(pulumi.ComponentResource):
+    """The template of the Jobs that bring weights, and what they may use."""
+
+    job: pulumi.Output[str]
+    """Name of the CronJob."""
+
+    def __init__(self, name: str, args: WeightsOnboardingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("vllm-eks:serving:WeightsOnboarding", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        labels = {"app.kubernetes.io/name": "weights", "app.kubernetes.io/component": "onboarding"}
+        where = {"namespace": args.identity.namespace, "labels": labels}
+
+        account = ServiceAccount(
+            name,
+            metadata={"name": args.identity.service_account, **where},
+            automount_service_account_token=False,
+            opts=child,
+        )
+        token = (
+            Secret(f"{name}-token", metadata=where, string_data={TOKEN_KEY: args.token}, opts=child)
+            if args.token is not None
+            else None
+        )
+        template = CronJob(
+            name,
+            metadata={"name": ONBOARDING, **where},
+            spec=never_by_itself(
+                once(
+                    pod_spec(
+                        image=rewritten(IMAGE, args.images),
+                        region=args.region,
+                        service_account=account.metadata.name,
+                        programs=args.programs.weights,
+                        token_secret=token.metadata.name if token is not None else None,
+                    ),
+                    labels=labels,
+                    container=CONTAINER,
+                    deadline=DEADLINE,
+                    attempts=ATTEMPTS,
+                )
+            ),
+            opts=child,
+        )
+        self.job = template.metadata.name
+        self.register_outputs({"job": self.job})

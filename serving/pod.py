@@ -8,9 +8,11 @@ from typing import Annotated, Any
 import pulumi
 from pydantic import Field
 
-from infra.gpu_pools import GPU_RESOURCE, toleration
+from infra.gpu_pools import GPU_RESOURCE, GpuPool, toleration
+from infra.node_boot.disks import cache_root
 from infra.section import Section, Whole
 from serving.engine import (
+    ENTRY_POINT,
     HOME,
     PORT,
     ROOT,
@@ -26,6 +28,10 @@ from serving.model import ModelSettings
 
 MODEL_MOUNT = "/models"
 CONTAINER = "vllm"
+CACHE = "cache"
+"""The volume that is mounted at `ROOT`."""
+
+HEALTH = {"path": "/health", "port": "http"}
 
 Manifest = Any
 """A piece of a Kubernetes object, spelled as the API spells it. (The SDK's own types know only snake_case keys.)"""
@@ -67,10 +73,19 @@ class Situation:
     engine: EngineSettings
     resources: ResourceSettings
     shutdown: ShutdownSettings
+    pool: GpuPool
     region: str
     """Of the bucket and the cluster: they are in one region, or the gateway endpoint carries nothing."""
-    network: int
-    """Mbit/s: the slowest instance type of the pool."""
+
+    @property
+    def network(self) -> int:
+        """Mbit/s of the pool's slowest instance type."""
+        return min(kind.network for kind in self.pool.types)
+
+    @property
+    def node_caches(self) -> str:
+        """The folder of its nodes below which all servers' caches lie. Every type of a pool has local NVMe."""
+        return cache_root(self.pool.os_image.family, "raid0")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +100,12 @@ class Pod:
     """Volume sources by volume name."""
     mounts: Mapping[str, Manifest] = field(default_factory=dict)
     """Container mounts by volume name."""
+    parent: tuple[str, ...] = ()
+    """Command line that runs the engine as its child, in place of the image's entry point."""
+    started: Manifest = field(default_factory=lambda: {"httpGet": HEALTH})
+    """What the startup probe asks."""
+    before: Mapping[str, Manifest] = field(default_factory=dict)
+    """Containers of the engine's own image that end before it starts, by name, in order."""
 
 
 def baseline(situation: Situation, claim: pulumi.Input[str]) -> Pod:
@@ -104,17 +125,19 @@ def baseline(situation: Situation, claim: pulumi.Input[str]) -> Pod:
             "AWS_EC2_METADATA_DISABLED": "true",
             "HF_HUB_OFFLINE": "1",
             "HOME": HOME,
+            # a uid of no passwd entry has no other name, and torch asks for one (torch/_inductor, getpass)
+            "USER": CONTAINER,
             "VLLM_ENGINE_READY_TIMEOUT_S": str(START_LIMIT),
             "VLLM_NO_USAGE_STATS": "1",
         },
         volumes={
-            "cache": {"emptyDir": {}},
+            CACHE: {"emptyDir": {}},
             "models": {"persistentVolumeClaim": {"claimName": claim, "readOnly": True}},
             # the ring of a tensor-parallel engine: 240 MiB, SIGBUS with the runtime's 64 MB (vllm#48879)
             "shm": {"emptyDir": {"medium": "Memory", "sizeLimit": "2Gi"}},
         },
         mounts={
-            "cache": {"mountPath": ROOT},
+            CACHE: {"mountPath": ROOT},
             "models": {"mountPath": MODEL_MOUNT, "readOnly": True},
             "shm": {"mountPath": "/dev/shm"},  # noqa: S108 - POSIX shared memory, not a temporary file
         },
@@ -152,46 +175,86 @@ def template(
             "nodeSelector": dict(node_selector),
             "tolerations": [toleration()],
             "terminationGracePeriodSeconds": situation.shutdown.grace,
-            "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
+            "securityContext": security(situation.engine.user),
+            **_init_containers(pod, image),
             "containers": [_container(pod, situation, image)],
-            "volumes": [{"name": name, **source} for name, source in sorted(pod.volumes.items())],
+            "volumes": volumes(pod),
         },
     }
 
 
+def security(user: int) -> Manifest:
+    """Return the pod's security context: one user for all of its containers that name none."""
+    return {
+        "runAsUser": user,
+        "runAsGroup": user,
+        "runAsNonRoot": user != 0,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
+def volumes(pod: Pod) -> list[Manifest]:
+    """Return the volumes as the API wants them."""
+    return [{"name": name, **source} for name, source in sorted(pod.volumes.items())]
+
+
+def _init_containers(pod: Pod, image: str) -> Manifest:
+    containers = [
+        {"name": name, "image": image, "imagePullPolicy": "IfNotPresent", **spec} for name, spec in pod.before.items()
+    ]
+    return {"initContainers": containers} if containers else {}
+
+
 def _container(pod: Pod, situation: Situation, image: str) -> Manifest:
+    # an entry point that is named must be named whole
+    command = {"command": [*pod.parent, *ENTRY_POINT]} if pod.parent else {}
+    return {
+        **engine_container(pod, situation, image),
+        **command,
+        "args": arguments(pod, situation),
+        "ports": [{"name": "http", "containerPort": PORT, "protocol": "TCP"}],
+        "lifecycle": {"preStop": {"sleep": {"seconds": situation.shutdown.drain_seconds}}},
+        **probes(START_LIMIT, pod.started),
+    }
+
+
+def arguments(pod: Pod, situation: Situation) -> list[pulumi.Input[str]]:
+    """Return what follows the entry point `vllm serve`.
+
+    The model comes first, because --served-model-name takes all that follow it.
+    """
+    return [pod.model, *command_line(situation.engine, pod.flags)]
+
+
+def engine_container(pod: Pod, situation: Situation, image: str) -> Manifest:
+    """Return what every container that runs the engine has, whether it serves or only starts it."""
     resources = situation.resources
     gpus = str(situation.engine.tensor_parallel)
     return {
         "name": CONTAINER,
         "image": image,
         "imagePullPolicy": "IfNotPresent",
-        # the entry point is `vllm serve`; the model comes first, because --served-model-name takes all that follow it
-        "args": [pod.model, *command_line(situation.engine, pod.flags)],
         "env": [{"name": name, "value": value} for name, value in sorted(pod.env.items())],
-        "ports": [{"name": "http", "containerPort": PORT, "protocol": "TCP"}],
         "resources": {
             # no CPU limit: imports and compilation are CPU-bound, and throttling them is the cold start
             "requests": {"cpu": str(resources.cpu), "memory": f"{resources.memory_gib}Gi", GPU_RESOURCE: gpus},
             "limits": {"memory": f"{resources.memory_gib}Gi", GPU_RESOURCE: gpus},
         },
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
-        "lifecycle": {"preStop": {"sleep": {"seconds": situation.shutdown.drain_seconds}}},
         "volumeMounts": [{"name": name, **mount} for name, mount in sorted(pod.mounts.items())],
-        **probes(START_LIMIT),
     }
 
 
-def probes(start_limit: int) -> Manifest:
-    """Return the three probes for a start limit in seconds.
+def probes(start_limit: int, started: Manifest) -> Manifest:
+    """Return the three probes for a start limit in seconds. `started`: what the first of them asks.
 
     Until the engine serves, its port refuses; the startup probe alone decides before that. Readiness gives up after
     6 s, liveness after 100 s: kernel builds stall the server for a minute (dynamo PR#14735).
     """
-    health = {"httpGet": {"path": "/health", "port": "http"}}
+    health = {"httpGet": HEALTH}
     return {
         "startupProbe": {
-            **health,
+            **started,
             "periodSeconds": STARTUP_PERIOD,
             "timeoutSeconds": STARTUP_PERIOD,
             "failureThreshold": ceil((start_limit + STARTUP_SLACK) / STARTUP_PERIOD),

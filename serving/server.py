@@ -15,11 +15,14 @@ from infra.mountpoint import Mountpoint
 from infra.naming import TECHNIQUES_ANNOTATION
 from infra.pod_identity import PodIdentity
 from infra.section import EachOnce, KeyName, Section
-from serving.engine import PORT, PROGRESS_DEADLINE, PULUMI_TIMEOUT, EngineSettings
+from serving.cache_key.server import server_key
+from serving.engine import PORT, PROGRESS_DEADLINE, PULUMI_TIMEOUT, CandidateSettings, EngineSettings
 from serving.model import ModelSettings
 from serving.namespace import ServingNamespace
 from serving.pod import ResourceSettings, ShutdownSettings, Situation, baseline, template
+from serving.programs import PodPrograms
 from serving.techniques import applied
+from serving.techniques.technique import Provided
 
 CSI_DRIVER = "s3.csi.aws.com"
 
@@ -30,11 +33,21 @@ class ServerSettings(Section):
     pool: KeyName = Field(description="the name of one of gpuPools")
     model: ModelSettings = Field(description="which model")
     engine: EngineSettings = Field(description="which vLLM, and how")
+    candidate: CandidateSettings | None = Field(
+        default=None, description="version, image and args that engine is to get, so that its cache can be built before"
+    )
     techniques: Annotated[tuple[str, ...], EachOnce] = Field(
         description="a list of cold-start techniques (empty: the baseline)"
     )
     resources: ResourceSettings = Field(description="what the container asks of its node")
     shutdown: ShutdownSettings = Field(description="how a pod ends")
+
+    @property
+    def promoted(self) -> "ServerSettings | None":
+        """The server that its candidate makes of it, which has none itself; None without one."""
+        if self.candidate is None:
+            return None
+        return self.model_copy(update={"engine": self.engine.released(self.candidate), "candidate": None})
 
 
 def situation(settings: ServerSettings, pool: GpuPool, region: str) -> Situation:
@@ -44,8 +57,8 @@ def situation(settings: ServerSettings, pool: GpuPool, region: str) -> Situation
         engine=settings.engine,
         resources=settings.resources,
         shutdown=settings.shutdown,
+        pool=pool,
         region=region,
-        network=min(kind.network for kind in pool.types),
     )
 
 
@@ -64,6 +77,7 @@ class VllmServerArgs:
     mountpoint: Mountpoint
     namespace: ServingNamespace
     pools: GpuPools
+    programs: PodPrograms
     priority: pulumi.Input[str]
     """Priority class of the pod."""
 
@@ -73,6 +87,10 @@ class VllmServer(pulumi.ComponentResource):
 
     url: pulumi.Output[str]
     """Base URL of the OpenAI API inside the cluster."""
+    cache_prefix: pulumi.Output[str]
+    """Of its start-up cache in the bucket."""
+    claim: pulumi.Output[str]
+    """Of the volume that shows the model's folder."""
 
     def __init__(self, name: str, args: VllmServerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("vllm-eks:serving:VllmServer", name, None, opts)
@@ -88,7 +106,9 @@ class VllmServer(pulumi.ComponentResource):
             opts=child,
         )
         claim = self._model_mount(name, args, labels)
-        pod = applied(baseline(about, claim.metadata.name), settings.techniques, about, args.bucket)
+        key = server_key(about, settings.techniques)
+        provided = Provided(server=server, bucket=args.bucket, programs=args.programs.start, key=key)
+        pod = applied(baseline(about, claim.metadata.name), settings.techniques, about, provided)
         deployment = Deployment(
             name,
             metadata={
@@ -136,7 +156,9 @@ class VllmServer(pulumi.ComponentResource):
         self.url = pulumi.Output.concat(
             "http://", service.metadata.name, ".", service.metadata.namespace, f".svc.cluster.local:{PORT}/v1"
         )
-        self.register_outputs({"url": self.url})
+        self.cache_prefix = pulumi.Output.from_input(key.exact)
+        self.claim = claim.metadata.name
+        self.register_outputs({"url": self.url, "cachePrefix": self.cache_prefix, "claim": self.claim})
 
     def _model_mount(self, name: str, args: VllmServerArgs, labels: dict[str, str]) -> PersistentVolumeClaim:
         """Show the model's folder and nothing beside it, read-only (the driver knows static volumes only)."""
@@ -152,7 +174,13 @@ class VllmServer(pulumi.ComponentResource):
                 "access_modes": ["ReadOnlyMany"],
                 "persistent_volume_reclaim_policy": "Retain",
                 "storage_class_name": "",
-                "mount_options": ["read-only", f"prefix={prefix}", f"region {args.region}"],
+                "mount_options": [
+                    "read-only",
+                    f"prefix={prefix}",
+                    f"region {args.region}",
+                    # the file system is the driver's, who is root
+                    *(["allow-other"] if args.settings.engine.user else []),
+                ],
                 "csi": {
                     "driver": CSI_DRIVER,
                     "volume_handle": handle,

@@ -2,21 +2,24 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import pulumi
-
 from infra.section import nearest
 from serving.pod import Pod, Situation
+from serving.techniques.bytecode_cache import BYTECODE_CACHE
+from serving.techniques.cache_restore import CACHE_RESTORE
+from serving.techniques.node_cache import NODE_CACHE
 from serving.techniques.streaming_loader import STREAMING_LOADER
-from serving.techniques.technique import Technique
+from serving.techniques.technique import Provided, Technique
 
-TECHNIQUES: Mapping[str, Technique] = {technique.name: technique for technique in (STREAMING_LOADER,)}
+TECHNIQUES: Mapping[str, Technique] = {
+    technique.name: technique for technique in (STREAMING_LOADER, NODE_CACHE, CACHE_RESTORE, BYTECODE_CACHE)
+}
 
 
-def applied(pod: Pod, names: Sequence[str], situation: Situation, bucket: pulumi.Input[str]) -> Pod:
+def applied(pod: Pod, names: Sequence[str], situation: Situation, provided: Provided) -> Pod:
     """Return the pod with the named techniques, in their own order, whatever the order of the names."""
     for technique in TECHNIQUES.values():
         if technique.name in names:
-            pod = technique.apply(pod, situation, bucket)
+            pod = technique.apply(pod, situation, provided)
     return pod
 
 
@@ -36,4 +39,6 @@ def refusals(names: Sequence[str], situation: Situation) -> Iterator[str]:
     """Yield why the named techniques (of those that exist) cannot be used."""
     for name in names:
         if name in TECHNIQUES:
-            yield from (f"{name}: {reason}" for reason in TECHNIQUES[name].refusals(situation))
+            technique = TECHNIQUES[name]
+            yield from (f"{name}: needs {other} beside it" for other in technique.needs if other not in names)
+            yield from (f"{name}: {reason}" for reason in technique.refusals(situation))

@@ -10,7 +10,7 @@ import pulumi
 
 from serving.model import GIB
 from serving.pod import Pod, Situation
-from serving.techniques.technique import Saving, Technique
+from serving.techniques.technique import Provided, Saving, Technique
 
 RATES = {8: 2.23, 16: 2.78, 32: 3.63, 64: 6.70}
 """GB/s by number of readers: the bare streamer from a loopback S3 on one H200 host (gpu.md 8, n=1 each)."""
@@ -73,13 +73,13 @@ def _refusals(situation: Situation) -> Iterator[str]:
         )
 
 
-def _apply(pod: Pod, situation: Situation, bucket: pulumi.Input[str]) -> Pod:
+def _apply(pod: Pod, situation: Situation, provided: Provided) -> Pod:
     plan = _buffer(situation)
     if plan is None:
         raise AssertionError("refused before any resource")
     return replace(
         pod,
-        model=pulumi.Output.concat("s3://", bucket, "/", situation.model.uri.prefix),
+        model=pulumi.Output.concat("s3://", provided.bucket, "/", situation.model.uri.prefix),
         flags={
             **pod.flags,
             "load-format": "runai_streamer",

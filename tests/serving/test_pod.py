@@ -12,7 +12,7 @@ from serving.engine import (
     STARTUP_SLACK,
     TEARDOWN,
 )
-from serving.pod import probes
+from serving.pod import HEALTH, probes
 from tests.harness import Recording, Registration, record_program, stack_settings
 
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"
@@ -58,7 +58,7 @@ def test_VLM_01_the_service_is_not_called_vllm(recording: Recording) -> None:
 @pytest.mark.parametrize("limit", [60, 600, 2400])
 def test_VLM_02_the_startup_probe_outlasts_the_start_limit(limit: int) -> None:
     """Liveness alone restarts a server before its weights are in, for ever (gke-labs/kube-agents#712)."""
-    found = probes(limit)
+    found = probes(limit, {"httpGet": HEALTH})
     startup = found["startupProbe"]
     assert startup["periodSeconds"] * startup["failureThreshold"] >= limit + STARTUP_SLACK
     assert {"startupProbe", "readinessProbe", "livenessProbe"} == set(found)
@@ -68,9 +68,11 @@ def test_VLM_02_probes_agree_with_ports_and_with_each_other(recording: Recording
     (port,) = container["ports"]
     (served,) = recording.one(SERVICE).inputs["spec"]["ports"]
     startup, readiness, liveness = (container[f"{kind}Probe"] for kind in ("startup", "readiness", "liveness"))
-    for probe in (startup, readiness, liveness):
+    for probe in (readiness, liveness):
         assert probe["httpGet"] == {"path": "/health", "port": port["name"]}
-        assert "initialDelaySeconds" not in probe
+    # asks the same on loopback, and ends the mark of the start (ready.py)
+    assert startup["exec"]["command"][-1] == f"{port['containerPort']:.0f}"
+    assert not [probe for probe in (startup, readiness, liveness) if "initialDelaySeconds" in probe]
     assert served["targetPort"] == port["name"]
     assert served["port"] == port["containerPort"]
     assert f"--port={port['containerPort']:.0f}" in container["args"]
@@ -146,9 +148,15 @@ def test_the_environment_of_the_baseline_is_complete_and_the_same_everywhere(con
         "AWS_DEFAULT_REGION": "us-west-2",
         "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_REGION": "us-west-2",
+        "CUDA_CACHE_PATH": "/vllm-cache/nv",
+        "FLASHINFER_WORKSPACE_BASE": "/vllm-cache/flashinfer",
         "HF_HUB_OFFLINE": "1",
         "HOME": "/vllm-cache/home",
+        "PYTHONPYCACHEPREFIX": "/vllm-cache/pycache",
         "RUNAI_STREAMER_S3_TARGET_GBPS": "50",
+        "TRITON_CACHE_DIR": "/vllm-cache/triton",
+        "USER": "vllm",
+        "VLLM_CACHE_ROOT": "/vllm-cache/vllm",
         "VLLM_ENGINE_READY_TIMEOUT_S": "1800",
         "VLLM_NO_USAGE_STATS": "1",
     }
@@ -163,7 +171,7 @@ def test_the_engine_holds_no_kubernetes_token_and_no_capability(
 ) -> None:
     assert spec["automountServiceAccountToken"] is False
     assert container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-    assert spec["securityContext"] == {"seccompProfile": {"type": "RuntimeDefault"}}
+    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
 
 
 def test_KRP_01_consolidation_leaves_a_serving_pod_alone(deployment: Registration) -> None:
@@ -174,7 +182,9 @@ def test_KRP_01_consolidation_leaves_a_serving_pod_alone(deployment: Registratio
 
 def test_the_deployment_says_what_its_start_is_made_of(deployment: Registration) -> None:
     """On the Deployment alone: in the pod's template a word would restart the server."""
-    assert deployment.inputs["metadata"]["annotations"] == {"vllm-eks/techniques": "streaming-loader"}
+    assert deployment.inputs["metadata"]["annotations"] == {
+        "vllm-eks/techniques": "streaming-loader,node-cache,cache-restore,bytecode-cache"
+    }
 
 
 def test_the_image_is_pinned_by_its_engine_version(container: dict[str, Any], stack: str) -> None:

@@ -6,50 +6,51 @@ from typing import Any
 import pulumi
 import pytest
 
-from serving.engine import EngineSettings
-from serving.model import GIB, ModelSettings
-from serving.pod import Pod, ResourceSettings, ShutdownSettings, Situation, baseline
-from serving.techniques import TECHNIQUES, applied
+from serving.model import GIB
+from serving.pod import Pod, baseline
+from serving.techniques import TECHNIQUES, refusals
 from serving.techniques.streaming_loader import ENGINE_MEMORY, READER_MEMORY, ROUNDING, Buffer, buffer
 from tests.harness import record_program, stack_settings
-
-
-def situation(**changes: Any) -> Situation:
-    server = stack_settings("dev")["servers"]["gemma"]
-    given: dict[str, Any] = {
-        "model": ModelSettings.model_validate(server["model"]),
-        "engine": EngineSettings.model_validate(server["engine"]),
-        "resources": ResourceSettings.model_validate(server["resources"]),
-        "shutdown": ShutdownSettings.model_validate(server["shutdown"]),
-        "region": "us-west-2",
-        "network": 50000,
-    }
-    return Situation(**(given | changes))
+from tests.serving.situations import pod, situation
 
 
 def test_the_baseline_reads_weights_through_the_mount_with_the_default_loader() -> None:
-    pod = baseline(situation(), "claim")
-    assert pod.model == "/models"
-    assert "load-format" not in pod.flags
-    assert not [name for name in pod.env if name.startswith("RUNAI_")]
+    bare = baseline(situation(), "claim")
+    assert bare.model == "/models"
+    assert "load-format" not in bare.flags
+    assert not [name for name in bare.env if name.startswith("RUNAI_")]
 
 
 @pytest.mark.parametrize("technique", TECHNIQUES.values(), ids=list(TECHNIQUES))
 def test_a_technique_sets_the_flags_that_it_says_and_removes_nothing(technique: Any) -> None:
-    before = baseline(situation(), "claim")
-    after = applied(before, [technique.name], situation(), "bucket")
+    before, after = pod(technique.needs), pod([*technique.needs, technique.name])
     assert set(after.flags) - set(before.flags) == set(technique.flags)
-    for part in ("flags", "env", "volumes", "mounts"):
+    for part in ("flags", "env"):
         assert getattr(before, part).items() <= getattr(after, part).items()
+    for part in ("volumes", "mounts", "before"):
+        assert getattr(before, part).keys() <= getattr(after, part).keys()
 
 
 def test_the_order_of_the_names_does_not_matter() -> None:
-    pod = baseline(situation(), "claim")
     names = list(TECHNIQUES)
-    one, other = (applied(pod, order, situation(), "bucket") for order in (names, names[::-1]))
+    one, other = pod(names), pod(names[::-1])
     for part in fields(Pod):
-        if part.name != "model":
+        if part.name not in {"model", "before"}:
             assert getattr(one, part.name) == getattr(other, part.name)
+    assert one.before.keys() == other.before.keys()
+
+
+def test_a_technique_stands_after_those_that_it_builds_on() -> None:
+    order = list(TECHNIQUES)
+    for technique in TECHNIQUES.values():
+        assert all(order.index(name) < order.index(technique.name) for name in technique.needs)
+
+
+@pytest.mark.parametrize("technique", [it for it in TECHNIQUES.values() if it.needs], ids=lambda it: it.name)
+def test_a_technique_without_what_it_builds_on_is_refused(technique: Any) -> None:
+    said = [f"{technique.name}: needs {name} beside it" for name in technique.needs]
+    assert list(refusals([technique.name], situation())) == said
+    assert not list(refusals([*technique.needs, technique.name], situation()))
 
 
 def test_every_saving_has_evidence_and_a_source() -> None:
@@ -60,13 +61,13 @@ def test_every_saving_has_evidence_and_a_source() -> None:
 
 def test_streaming_loader_tells_the_streamer_its_buffer_in_keys_that_it_knows() -> None:
     """Any other key than distributed, concurrency and memory_limit ends the engine (runai_streamer_loader.py, 0.26)."""
-    pod = applied(baseline(situation(), "claim"), ["streaming-loader"], situation(), "bucket")
-    assert pod.flags["load-format"] == "runai_streamer"
-    assert pod.flags["model-loader-extra-config"] == {
+    streaming = pod(["streaming-loader"])
+    assert streaming.flags["load-format"] == "runai_streamer"
+    assert streaming.flags["model-loader-extra-config"] == {
         "concurrency": 64,
         "memory_limit": round(round(30.5 * GIB) * ROUNDING),
     }
-    assert pod.env["RUNAI_STREAMER_S3_TARGET_GBPS"] == "50"
+    assert streaming.env["RUNAI_STREAMER_S3_TARGET_GBPS"] == "50"
 
 
 def test_streaming_loader_reads_the_model_from_the_bucket_itself() -> None:
@@ -108,5 +109,4 @@ def test_the_buffer_and_its_readers_fit_beside_the_engine() -> None:
 
 
 def test_a_model_uri_stays_an_output_until_the_bucket_is_known() -> None:
-    pod = applied(baseline(situation(), "claim"), ["streaming-loader"], situation(), "bucket")
-    assert isinstance(pod.model, pulumi.Output)
+    assert isinstance(pod(["streaming-loader"]).model, pulumi.Output)

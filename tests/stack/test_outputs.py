@@ -1,6 +1,7 @@
 """Outputs: exported and read from one declaration."""
 
 import json
+import re
 from typing import Any
 
 import pulumi
@@ -32,9 +33,13 @@ def test_an_application_reads_what_the_program_exports(recording: Recording, sta
     assert platform.image_prefixes["quay.io"] == f"000000000000.dkr.ecr.us-west-2.amazonaws.com/{prefix}/quay"
     assert platform.namespace == "inference"
     assert platform.region == "us-west-2"
-    assert platform.servers == {
-        "gemma": outputs.Server(url="http://gemma.inference.svc.cluster.local:8000/v1", model="gemma-4-31b")
-    }
+    (server,) = platform.servers.values()
+    assert (server.url, server.model) == ("http://gemma.inference.svc.cluster.local:8000/v1", "gemma-4-31b")
+    version = settings["servers"]["gemma"]["engine"]["version"]
+    assert re.fullmatch(
+        rf"vllm-cache/docker\.io_svllm_svllm-openai_cv{version}/rtx-pro-server-6000/gemma-4-31b-it-nvfp4_sr1/[0-9a-f]{{32}}/",
+        server.cache_prefix,
+    )
     pool = platform.gpu_pools["rtx-pro-6000"]
     assert pool.product == "rtx-pro-server-6000"
     assert pool.toleration == {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
@@ -49,11 +54,11 @@ def test_an_output_that_a_newer_platform_adds_is_ignored(dev: Recording) -> None
     ("change", "said"),
     [
         ({"namespace": None}, "namespace is missing"),
-        ({"servers": {"gemma": {"url": "u"}}}, "servers.gemma.model is missing"),
+        ({"servers": {"gemma": {"url": "u", "cachePrefix": "c"}}}, "servers.gemma.model is missing"),
         ({"region": 7}, "region: Input should be a valid string"),
         ({"gpuPools": []}, "gpuPools: Input should be a valid dictionary"),
         (
-            {"region": 7, "namespace": None, "servers": {"gemma": {"url": "u"}}},
+            {"region": 7, "namespace": None, "servers": {"gemma": {"url": "u", "cachePrefix": "c"}}},
             "region: Input should be a valid string; namespace is missing; servers.gemma.model is missing",
         ),
     ],

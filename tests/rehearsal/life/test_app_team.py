@@ -99,12 +99,12 @@ GOOD = {
     "imagePrefixes": {},
     "imageRepositories": {},
     "gpuPools": {},
-    "servers": {"gemma": {"url": "http://g/v1", "model": "g"}},
+    "servers": {"gemma": {"url": "http://g/v1", "model": "g", "cachePrefix": "c/"}},
 }
 
 
 def test_outputs_that_are_missing_or_of_another_type_are_named_in_one_line(refusal: Callable[..., str]) -> None:
-    exported = {**GOOD, "namespace": 7, "servers": {"gemma": {"url": "http://g/v1"}}}
+    exported = {**GOOD, "namespace": 7, "servers": {"gemma": {"url": "http://g/v1", "cachePrefix": "c/"}}}
     del exported["modelBucket"]
     assert refusal(exported) == (
         "organization/own/dev has other outputs than this program reads: namespace: Input should be a valid string;"

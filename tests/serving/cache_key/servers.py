@@ -36,7 +36,7 @@ def server(
         its["engine"]["args"] = args
     settings = ServerSettings.model_validate(its)
     placed = GpuPool.model_validate({**raw["gpuPools"]["rtx-pro-6000"], **(nodes or {})})
-    return keyed(situation(settings, placed, region), placed, settings.techniques)
+    return keyed(situation(settings, placed, region), settings.techniques)
 
 
 def on(product: str, **changes: Any) -> KeyedServer:

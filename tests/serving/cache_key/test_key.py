@@ -11,10 +11,13 @@ import manifest
 from infra.model_bucket import MODELS
 from infra.section import Section
 from serving.cache_key import BASE, CACHES, CacheKey, KeyedServer, cache_key, difference, explained
-from serving.pod import Pod
+from serving.pod import Pod, baseline
 from serving.server import ServerSettings
+from serving.techniques import TECHNIQUES, applied
 from tests.serving.cache_key.servers import exact, on, print_of, server, with_env
+from tests.serving.situations import provided, situation
 
+PARTS = [part.name for part in fields(CacheKey)]
 DIGEST = f"sha256:{'0' * 64}"
 
 MOVES: dict[str, tuple[Any, bool]] = {
@@ -30,6 +33,9 @@ MOVES: dict[str, tuple[Any, bool]] = {
     "engine.gpuMemoryUtilization": (0.85, True),
     "engine.tensorParallel": (2, True),
     "engine.args": ({"kv-cache-dtype": "fp8"}, True),
+    # files are given to whoever runs the engine; what is in them does not depend on that
+    "engine.user": (2000, False),
+    "candidate": ({"version": "0.33.0", "args": {}}, False),
     "techniques": ([], True),
     "resources.cpu": (5, False),
     "resources.memoryGib": (40, False),
@@ -63,8 +69,21 @@ def test_the_fingerprint_moves_with_exactly_the_settings_that_are_not_neutral(
 
 
 def test_of_every_part_of_a_pod_it_is_decided_whether_it_is_in_the_key() -> None:
-    """Where things are mounted is not: the place of the cache itself follows from the key."""
-    assert {part.name for part in fields(Pod)} - {"volumes", "mounts"} == {"model", "flags", "env"}
+    """Where things are mounted is not (the cache's own place follows from the key), nor what runs around the engine."""
+    around = {"volumes", "mounts", "parent", "started", "before"}
+    assert {part.name for part in fields(Pod)} - around == {"model", "flags", "env"}
+
+
+def test_nothing_that_counts_for_the_key_is_made_from_it() -> None:
+    about = situation()
+    one, other = (
+        applied(
+            baseline(about, "claim"), list(TECHNIQUES), about, provided(name, CacheKey(**dict.fromkeys(PARTS, name)))
+        )
+        for name in ("one", "other")
+    )
+    assert (one.flags, one.env) == (other.flags, other.env)
+    assert one.mounts != other.mounts
 
 
 def test_a_key_has_the_form_that_every_other_module_relies_on() -> None:

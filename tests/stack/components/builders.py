@@ -30,7 +30,10 @@ from infra.naming import Place, partition_of
 from infra.network import Network, NetworkArgs
 from infra.pod_identity import PodIdentity, PodIdentityArgs
 from infra.priorities import Priorities, PrioritiesArgs
+from serving.cache_build import CacheBuild, CacheBuildArgs, builds
 from serving.namespace import ServingNamespace, ServingNamespaceArgs
+from serving.onboard import WeightsOnboarding, WeightsOnboardingArgs
+from serving.programs import PodPrograms, PodProgramsArgs
 from serving.server import VllmServer, VllmServerArgs
 from settings import parse
 from tests.harness import REGION, stack_settings
@@ -176,7 +179,36 @@ def _server(name: str) -> VllmServerArgs:
         mountpoint=Mountpoint(f"{name}-mount", _mountpoint(f"{name}-mount")),
         namespace=ServingNamespace(f"{name}-space", _namespace(name)),
         pools=GpuPools(f"{name}-pools", _gpu_pools(name)),
+        programs=PodPrograms(f"{name}-programs", _programs(name)),
         priority="vllm-servers",
+    )
+
+
+def _programs(name: str) -> PodProgramsArgs:
+    return PodProgramsArgs(namespace=name)
+
+
+def _cache_build(name: str) -> CacheBuildArgs:
+    return CacheBuildArgs(
+        server="gemma",
+        builds=builds(DEV.servers, DEV.gpu_pools, REGION)["gemma"],
+        pool=DEV.servers["gemma"].pool,
+        images=IMAGES,
+        bucket="b",
+        publisher=PodIdentity(f"{name}-publisher", _pod_identity(f"{name}-publisher")),
+        served=VllmServer(f"{name}-served", _server(f"{name}-served")),
+        programs=PodPrograms(f"{name}-programs", _programs(name)),
+        priority="vllm-servers",
+    )
+
+
+def _onboarding(name: str) -> WeightsOnboardingArgs:
+    return WeightsOnboardingArgs(
+        identity=PodIdentity(f"{name}-id", _pod_identity(name)),
+        region=REGION,
+        images=IMAGES,
+        programs=PodPrograms(f"{name}-programs", _programs(name)),
+        token=pulumi.Output.secret("hf_token"),
     )
 
 
@@ -198,6 +230,9 @@ ARGS: Mapping[type[pulumi.ComponentResource], Callable[[str], Any]] = {
     WarmNodes: _warm_nodes,
     ServingNamespace: _namespace,
     VllmServer: _server,
+    PodPrograms: _programs,
+    CacheBuild: _cache_build,
+    WeightsOnboarding: _onboarding,
 }
 """By component: a function from the name of an instance to its arguments. Other components that they need are made on
 the way, each with a name that follows from the instance's."""

@@ -31,8 +31,10 @@ def keys(model: type[Section] = Settings, above: str = "") -> Iterator[Key]:
         pattern = f"{above}{field.alias or name}"
         inner = next(_sections(field.annotation), None)
         entries = get_origin(field.annotation) is Mapping
-        # a mapping that may be a word or a list instead is a key of its own beside those below it
-        if inner is None or entries or getattr(inner, "words", ()) or "tuple[" in str(field.annotation):
+        # a mapping that may be a word or a list instead, or not be there, is a key of its own beside those below it
+        shape = bool(getattr(model, "words", ()))  # each of its keys is another shape of the whole
+        optional = type(None) in getattr(field.annotation, "__args__", ()) and not shape
+        if inner is None or entries or optional or getattr(inner, "words", ()) or "tuple[" in str(field.annotation):
             yield Key(pattern, field.annotation, entries)
         if inner is not None:
             yield from keys(inner, f"{pattern}.*." if entries else f"{pattern}.")

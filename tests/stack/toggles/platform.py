@@ -189,7 +189,8 @@ _EVERYWHERE = (
         also={"servers.gemma.model.uri": "s3://other-models/models/gemma-4-31b-it-nvfp4/r1/"},
         replaces=("Bucket models",),
         changes=("BucketPolicy models-tls", "RolePolicy gemma-server", "RolePolicy mountpoint-reader"),
-        outputs=("modelBucket",),
+        # the bucket is in the key: no other stack's warms this one's
+        outputs=("modelBucket", "servers"),
     ),
     Toggle(path="modelBucket.keepOnDestroy", value=True, changes=("Bucket models",), options_only=True),
     Toggle(path="modelBucket.keepOnDestroy", value=False, stack="prod", changes=("Bucket models",), options_only=True),

@@ -46,8 +46,8 @@ _WHAT = (
         path=f"{POOL}.product",
         value="l40s",
         also={f"{POOL}.instanceTypes": ["g6e.4xlarge"]},
-        changes=(_DEPLOYMENT, _NODE_POOL),
-        outputs=("gpuPools",),
+        changes=(_DEPLOYMENT, _NODE_POOL, "RolePolicy gemma-publisher"),
+        outputs=("gpuPools", "servers"),
     ),
     # twice the network: more readers
     Toggle(path=f"{POOL}.instanceTypes", value=["g7e.8xlarge"], changes=(_DEPLOYMENT, _NODE_POOL)),

@@ -1,0 +1,199 @@
+"""Building a server's start-up cache: a Job that boots the engine twice and publishes what the second start used.
+
+The Job's template is a CronJob that never runs: it is previewed and admitted like everything else, knows all that the
+stack knows, and `kubectl create job --from` is enough to use it. Its identity is the only one that may write the keys.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pulumi
+from pulumi_kubernetes.batch.v1 import CronJob
+from pulumi_kubernetes.core.v1 import ServiceAccount
+
+from infra.gpu_pools import GpuPool, node_selector, toleration
+from infra.image_cache.rewrite import ImageCacheFacts, rewritten
+from infra.naming import cache_build
+from infra.pod_identity import PodIdentity
+from serving.cache_key import CacheKey
+from serving.cache_key.server import server_key
+from serving.engine import (
+    ENTRY_POINT,
+    NODE_LIMIT,
+    PORT,
+    PULL_LIMIT,
+    ROOT,
+    START_LIMIT,
+    STARTUP_SLACK,
+)
+from serving.jobs import never_by_itself, once
+from serving.pod import CACHE, CONTAINER, Situation, arguments, baseline, engine_container, security, volumes
+from serving.programs import PodPrograms
+from serving.server import ServerSettings, VllmServer, situation
+from serving.techniques import applied
+from serving.techniques.cache_restore import CACHE_RESTORE
+from serving.techniques.node_cache import PROGRAMS
+from serving.techniques.technique import Provided
+
+PUBLISH_LIMIT = 600
+"""Seconds to collect, to scan and to upload some GB."""
+
+DEADLINE = NODE_LIMIT + PULL_LIMIT + 2 * (START_LIMIT + STARTUP_SLACK) + PUBLISH_LIMIT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build:
+    """One cache that may be built."""
+
+    name: str
+    """Of its CronJob."""
+    about: Situation
+    techniques: Sequence[str]
+    key: CacheKey
+
+
+def builds(servers: Mapping[str, ServerSettings], pools: Mapping[str, GpuPool], region: str) -> dict[str, list[Build]]:
+    """Return, by server that restores a cache, what may be built: for it as it is, then for its candidate."""
+    found: dict[str, list[Build]] = {}
+    for name, server in servers.items():
+        if CACHE_RESTORE.name in server.techniques:
+            found[name] = [_build(cache_build(name), server, pools[server.pool], region)]
+            if server.promoted:
+                candidate = cache_build(name, candidate=True)
+                found[name].append(_build(candidate, server.promoted, pools[server.pool], region))
+    return found
+
+
+def published(builds: Sequence[Build]) -> list[str]:
+    """Return every key prefix that the builds of one server write, each once."""
+    return sorted({prefix for build in builds for prefix in build.key.prefixes})
+
+
+def _build(name: str, server: ServerSettings, pool: GpuPool, region: str) -> Build:
+    about = situation(server, pool, region)
+    return Build(name=name, about=about, techniques=server.techniques, key=server_key(about, server.techniques))
+
+
+def pod_spec(
+    build: Build,
+    provided: Provided,
+    *,
+    image: str,
+    claim: pulumi.Input[str],
+    priority: pulumi.Input[str],
+    service_account: pulumi.Input[str],
+    selector: Mapping[str, str],
+) -> Any:
+    """Return the spec of the Job's pod: the server's engine container, alone and without traffic.
+
+    Args:
+        build: what is built.
+        provided: as for the server, with the programs of a build.
+        image: the engine's, as nodes pull it.
+        claim: of the volume that shows the model's folder.
+        priority: name of a priority class.
+        service_account: the publisher's.
+        selector: of the pool's nodes.
+    """
+    about, key = build.about, build.key
+    served = applied(baseline(about, claim), build.techniques, about, provided)
+    # what a serving pod wrote on its node is never published: the Job has a folder of its own, at the same path
+    pod = replace(
+        served,
+        volumes={**served.volumes, CACHE: {"emptyDir": {}}},
+        mounts={**served.mounts, CACHE: {"mountPath": ROOT}},
+    )
+    return {
+        "restartPolicy": "Never",
+        "serviceAccountName": service_account,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "priorityClassName": priority,
+        "nodeSelector": dict(selector),
+        "tolerations": [toleration()],
+        "securityContext": security(about.engine.user),
+        "containers": [
+            {
+                **engine_container(pod, about, image),
+                "command": ["python3", "-B", f"{PROGRAMS}/build.py"],
+                "args": [
+                    pulumi.Output.concat("--bucket=", provided.bucket),
+                    f"--engine={key.engine}",
+                    f"--gpu={key.gpu}",
+                    f"--model={key.model}",
+                    f"--fingerprint={key.fingerprint}",
+                    f"--engine-version={about.engine.version}",
+                    f"--port={PORT}",
+                    f"--limit={START_LIMIT + STARTUP_SLACK}",
+                    "--",
+                    *ENTRY_POINT,
+                    *arguments(pod, about),
+                ],
+            }
+        ],
+        "volumes": volumes(pod),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheBuildArgs:
+    """What the server has too, and who publishes."""
+
+    server: str
+    builds: Sequence[Build]
+    pool: str
+    """Name of the server's pool."""
+    images: ImageCacheFacts
+    bucket: pulumi.Input[str]
+    publisher: PodIdentity
+    served: VllmServer
+    programs: PodPrograms
+    priority: pulumi.Input[str]
+
+
+class CacheBuild(pulumi.ComponentResource):
+    """The Job templates of one server, and who its Jobs run as."""
+
+    jobs: list[pulumi.Output[str]]
+    """Names of the CronJobs."""
+
+    def __init__(self, name: str, args: CacheBuildArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("vllm-eks:serving:CacheBuild", name, None, opts)
+        namespace = args.publisher.namespace
+        labels = {"app.kubernetes.io/name": "cache-build", "app.kubernetes.io/instance": args.server}
+        account = ServiceAccount(
+            f"{name}-publisher",
+            metadata={"name": args.publisher.service_account, "namespace": namespace, "labels": labels},
+            automount_service_account_token=False,
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        made = [
+            CronJob(
+                f"{name}{build.name.removeprefix(args.server)}",
+                metadata={"name": build.name, "namespace": namespace, "labels": labels},
+                spec=never_by_itself(
+                    once(
+                        pod_spec(
+                            build,
+                            Provided(
+                                server=args.server, bucket=args.bucket, programs=args.programs.build, key=build.key
+                            ),
+                            image=rewritten(build.about.engine.image_reference, args.images),
+                            claim=args.served.claim,
+                            priority=args.priority,
+                            service_account=account.metadata.name,
+                            selector=node_selector(args.pool, build.about.pool),
+                        ),
+                        labels=labels,
+                        container=CONTAINER,
+                        deadline=DEADLINE,
+                        attempts=2,
+                    )
+                ),
+                opts=pulumi.ResourceOptions(parent=self),
+            )
+            for build in args.builds
+        ]
+        self.jobs = [job.metadata.name for job in made]
+        self.register_outputs({"jobs": self.jobs})

@@ -1,0 +1,63 @@
+"""Job templates: what all Jobs of the stack share, and the CronJob that only holds one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from serving.pod import Manifest
+
+FAILED_CHECK, USAGE = 1, 2
+"""Exit codes of the programs that another attempt would not change."""
+
+NEVER = "0 0 31 2 *"
+"""The 31st of February: the API wants a schedule of a CronJob that is suspended too."""
+
+
+def once(pod_spec: Manifest, *, labels: Mapping[str, str], container: str, deadline: int, attempts: int) -> Manifest:
+    """Return the spec of a Job that runs one pod to its end.
+
+    Args:
+        pod_spec: of the pod.
+        labels: of the pod.
+        container: whose exit code decides.
+        deadline: seconds for everything.
+        attempts: after the first one, when a program could not tell (S3 gave no usable answer) or a pod was killed.
+    """
+    return {
+        "completions": 1,
+        "parallelism": 1,
+        "backoffLimit": attempts,
+        "podFailurePolicy": {
+            "rules": [
+                # a lost node is not the program's failure
+                {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+                # a failed check fails again: the missing shard does not come back, nor does the wrong argument
+                {
+                    "action": "FailJob",
+                    "onExitCodes": {"containerName": container, "operator": "In", "values": [FAILED_CHECK, USAGE]},
+                },
+            ]
+        },
+        # never two at once
+        "podReplacementPolicy": "Failed",
+        "activeDeadlineSeconds": deadline,
+        # a day to read the log
+        "ttlSecondsAfterFinished": 24 * 3600,
+        "template": {
+            "metadata": {
+                "labels": dict(labels),
+                # Karpenter would move it to a cheaper node, and it would begin again
+                "annotations": {"karpenter.sh/do-not-disrupt": "true"},
+            },
+            "spec": pod_spec,
+        },
+    }
+
+
+def never_by_itself(job_spec: Manifest) -> Any:
+    """Return the spec of a CronJob that is only a template: Jobs are made from it by hand (`ops`, `kubectl`)."""
+    return {
+        "schedule": NEVER,
+        "suspend": True,
+        "concurrencyPolicy": "Forbid",
+        "jobTemplate": {"spec": job_spec},
+    }

@@ -1,0 +1,35 @@
+"""bytecode-cache: Python's compiled modules outlive the container.
+
+The official images hold no `.pyc`, and their root is thrown away with each container, so every start compiles thousands
+of files (vllm#55422). With cache-restore they come to a new node inside the archives.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from serving.engine import ROOT
+from serving.pod import Pod, Situation
+from serving.techniques.technique import Provided, Saving, Technique
+
+
+def _refusals(_situation: Situation) -> Iterator[str]:
+    yield from ()
+
+
+def _apply(pod: Pod, _situation: Situation, _provided: Provided) -> Pod:
+    return replace(pod, env={**pod.env, "PYTHONPYCACHEPREFIX": f"{ROOT}/pycache"})
+
+
+BYTECODE_CACHE = Technique(
+    name="bytecode-cache",
+    phase="imports",
+    saves=Saving(
+        seconds=7.0,
+        evidence="measured",
+        source="cold-start.md 1.4: imports of the API server, 12.5 s -> 5.5 s, 2 cores, no GPU",
+    ),
+    flags=(),
+    needs=("node-cache",),
+    refusals=_refusals,
+    apply=_apply,
+)
