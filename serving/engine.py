@@ -21,8 +21,8 @@ STARTUP_SLACK = 120
 """Seconds beyond START_LIMIT for what runs before the engine's own clock: imports, arguments, the model's config."""
 
 NODE_LIMIT, PULL_LIMIT, RESTORE_LIMIT = 900, 600, 120
-"""Seconds: Karpenter gives a node 15 minutes to register; 10 GB of image over a slow path; what a restore of the cache may
-take, which saves 125 to 160 s (gpu.md 2)."""
+"""Seconds: Karpenter gives a node 15 minutes to register; 10 GB of image over a slow path; what a restore of the cache
+may take, which saves 125 to 160 s (gpu.md 2)."""
 
 PROGRESS_DEADLINE = NODE_LIMIT + PULL_LIMIT + RESTORE_LIMIT + START_LIMIT + STARTUP_SLACK
 PULUMI_TIMEOUT = PROGRESS_DEADLINE + 300

@@ -9,6 +9,7 @@ from infra.naming import MOUNTPOINT_NAMESPACE, MOUNTPOINT_SERVICE_ACCOUNT
 from tests.harness import Recording, document, record_program, stack_settings
 
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"
+CRON_JOB = "kubernetes:batch/v1:CronJob"
 ACCOUNT = "kubernetes:core/v1:ServiceAccount"
 
 AUTONAME_SUFFIX = 8
@@ -25,7 +26,8 @@ def associations(recording: Recording) -> dict[str, dict[str, Any]]:
 def test_IAM_01_trust_is_for_pods_of_one_service_account(recording: Recording) -> None:
     """Only AssumeRole, and the denial names neither the missing action nor the tags (terrapod PR#1500)."""
     found = associations(recording)
-    assert set(found) == {"gemma-server", "mountpoint-reader", "karpenter-controller"}
+    ours = {"gemma-server", "gemma-publisher", "onboarding"}
+    assert set(found) == ours | {"mountpoint-reader", "karpenter-controller"}
     for name, association in found.items():
         (statement,) = document(recording.one(iam.Role, name), "assumeRolePolicy")["Statement"]
         assert statement["Principal"] == {"Service": "pods.eks.amazonaws.com"}
@@ -41,10 +43,11 @@ def test_IAM_01_trust_is_for_pods_of_one_service_account(recording: Recording) -
 
 
 def test_IAM_01_every_association_is_of_an_account_that_a_pod_uses(recording: Recording) -> None:
-    used = {
-        (r.inputs["metadata"]["namespace"], r.inputs["spec"]["template"]["spec"]["serviceAccountName"])
-        for r in recording.all(DEPLOYMENT)
-    }
+    specs = [
+        *((r, r.inputs["spec"]) for r in recording.all(DEPLOYMENT)),
+        *((r, r.inputs["spec"]["jobTemplate"]["spec"]) for r in recording.all(CRON_JOB)),
+    ]
+    used = {(r.inputs["metadata"]["namespace"], it["template"]["spec"]["serviceAccountName"]) for r, it in specs}
     accounts = {(r.inputs["metadata"]["namespace"], r.inputs["metadata"]["name"]) for r in recording.all(ACCOUNT)}
     addon = (MOUNTPOINT_NAMESPACE, MOUNTPOINT_SERVICE_ACCOUNT)
     release = recording.one("kubernetes:helm.sh/v3:Release", "karpenter").inputs
@@ -64,7 +67,8 @@ def test_IAM_01_rights_then_association_then_pod(recording: Recording) -> None:
         assert rights
         assert rights <= recording.needs(association.urn)
     pod = recording.needs(recording.one(DEPLOYMENT).urn)
-    assert {r.urn for r in recording.all(eks.PodIdentityAssociation)} <= pod
+    first = ("gemma-server", "mountpoint-reader", "karpenter-controller")
+    assert {recording.one(eks.PodIdentityAssociation, name).urn for name in first} <= pod
     assert {r.urn for r in recording.all(eks.Addon)} <= pod
     driver = recording.one(eks.Addon, "mountpoint-aws-mountpoint-s3-csi-driver")
     assert recording.one(eks.PodIdentityAssociation, "mountpoint-reader").urn in recording.needs(driver.urn)

@@ -37,6 +37,7 @@ def test_every_object_of_a_checked_in_stack_is_admitted(stack: str) -> None:
     assert kinds == {
         *("Namespace", "ServiceAccount", "PersistentVolume", "PersistentVolumeClaim"),
         *("Deployment", "Pod of Deployment", "Service", "PriorityClass", "NodePool", "EC2NodeClass"),
+        *("ConfigMap", "CronJob", "Pod of CronJob"),
     }
 
 
