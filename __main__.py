@@ -11,14 +11,15 @@ from infra.gpu_pools.device_plugin import DevicePlugin, DevicePluginArgs, node_i
 from infra.gpu_pools.gpu_pools import GpuPools, GpuPoolsArgs
 from infra.gpu_pools.manifests import Surroundings, needs_static_capacity
 from infra.gpu_pools.warm_nodes import WarmNodes, WarmNodesArgs
-from infra.iam import read_prefixes
 from infra.image_cache.documents import node_statements
 from infra.image_cache.image_cache import ImageCache, ImageCacheArgs
 from infra.image_cache.rewrite import image_cache_facts
 from infra.karpenter.controller import Karpenter, KarpenterArgs
 from infra.karpenter.identity import KarpenterIdentity, KarpenterIdentityArgs
 from infra.karpenter.policies import Scope
-from infra.model_bucket import ModelBucket, ModelBucketArgs
+from infra.model_bucket import CACHES, ModelBucket, ModelBucketArgs
+from infra.model_bucket.documents import Owner
+from infra.model_bucket.rights import reader
 from infra.mountpoint import Mountpoint, MountpointArgs
 from infra.naming import Place, partition_of, server_service_account
 from infra.network import Network, NetworkArgs
@@ -47,7 +48,15 @@ network = Network(
 )
 image_cache = ImageCache("images", ImageCacheArgs(settings=stack.image_cache, credentials=credentials), aws)
 pulls = node_statements(stack.image_cache, place)
-bucket = ModelBucket("models", ModelBucketArgs(settings=stack.model_bucket, partition=place.partition), aws)
+bucket = ModelBucket(
+    "models",
+    ModelBucketArgs(
+        settings=stack.model_bucket,
+        owner=Owner(place=place, cluster=stack.name, deployer=stack.account.deployer),
+        protect=stack.cluster.deletion_protection,
+    ),
+    aws,
+)
 cluster = Cluster(
     "cluster",
     ClusterArgs(
@@ -61,7 +70,9 @@ cluster = Cluster(
     aws,
 )
 mountpoint = Mountpoint(
-    "mountpoint", MountpointArgs(cluster=cluster, versions=stack.cluster.addons, bucket_arn=bucket.arn), aws
+    "mountpoint",
+    MountpointArgs(cluster=cluster, versions=stack.cluster.addons, bucket_arn=bucket.arn, key=stack.model_bucket.key),
+    aws,
 )
 identities = {
     name: PodIdentity(
@@ -70,7 +81,7 @@ identities = {
             cluster_name=cluster.name,
             namespace=stack.namespace,
             service_account=server_service_account(name),
-            statements=read_prefixes(bucket.arn, server.model.uri.prefix),
+            statements=reader(bucket.arn, server.model.uri.prefix, CACHES, key=stack.model_bucket.key),
         ),
         aws,
     )
