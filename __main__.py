@@ -11,22 +11,29 @@ from infra.gpu_pools.device_plugin import DevicePlugin, DevicePluginArgs, node_i
 from infra.gpu_pools.gpu_pools import GpuPools, GpuPoolsArgs
 from infra.gpu_pools.manifests import Surroundings, needs_static_capacity
 from infra.gpu_pools.warm_nodes import WarmNodes, WarmNodesArgs
-from infra.iam import read_prefixes
 from infra.image_cache.documents import node_statements
 from infra.image_cache.image_cache import ImageCache, ImageCacheArgs
 from infra.image_cache.rewrite import image_cache_facts
 from infra.karpenter.controller import Karpenter, KarpenterArgs
 from infra.karpenter.identity import KarpenterIdentity, KarpenterIdentityArgs
 from infra.karpenter.policies import Scope
-from infra.model_bucket import ModelBucket, ModelBucketArgs
+from infra.model_bucket import CACHES, ModelBucket, ModelBucketArgs
+from infra.model_bucket.documents import Owner
+from infra.model_bucket.rights import onboarding, publisher, reader
 from infra.mountpoint import Mountpoint, MountpointArgs
-from infra.naming import ONBOARDING, Place, partition_of, publisher_service_account, server_service_account
+from infra.naming import (
+    ONBOARDING,
+    Place,
+    onboarding_path,
+    partition_of,
+    publisher_path,
+    publisher_service_account,
+    server_service_account,
+)
 from infra.network import Network, NetworkArgs
 from infra.pod_identity import PodIdentity, PodIdentityArgs
 from infra.priorities import Priorities, PrioritiesArgs
-from infra.rights_tmp import onboard, publish
-from serving.cache_build import CacheBuild, CacheBuildArgs, builds
-from serving.cache_build import published as written
+from serving.cache_build import CacheBuild, CacheBuildArgs, builds, folders
 from serving.fit import engine_images, largest_by_pool, longest_grace_by_pool
 from serving.namespace import ServingNamespace, ServingNamespaceArgs
 from serving.onboard import WeightsOnboarding, WeightsOnboardingArgs
@@ -52,7 +59,15 @@ network = Network(
 )
 image_cache = ImageCache("images", ImageCacheArgs(settings=stack.image_cache, credentials=secrets.registries), aws)
 pulls = node_statements(stack.image_cache, place)
-bucket = ModelBucket("models", ModelBucketArgs(settings=stack.model_bucket, partition=place.partition), aws)
+bucket = ModelBucket(
+    "models",
+    ModelBucketArgs(
+        settings=stack.model_bucket,
+        owner=Owner(place=place, cluster=stack.name, deployer=stack.account.deployer),
+        protect=stack.cluster.deletion_protection,
+    ),
+    aws,
+)
 cluster = Cluster(
     "cluster",
     ClusterArgs(
@@ -66,7 +81,9 @@ cluster = Cluster(
     aws,
 )
 mountpoint = Mountpoint(
-    "mountpoint", MountpointArgs(cluster=cluster, versions=stack.cluster.addons, bucket_arn=bucket.arn), aws
+    "mountpoint",
+    MountpointArgs(cluster=cluster, versions=stack.cluster.addons, bucket_arn=bucket.arn, key=stack.model_bucket.key),
+    aws,
 )
 identities = {
     name: PodIdentity(
@@ -75,7 +92,7 @@ identities = {
             cluster_name=cluster.name,
             namespace=stack.namespace,
             service_account=server_service_account(name),
-            statements=read_prefixes(bucket.arn, server.model.uri.prefix),
+            statements=reader(bucket.arn, server.model.uri.prefix, CACHES, key=stack.model_bucket.key),
         ),
         aws,
     )
@@ -89,19 +106,26 @@ publishers = {
             cluster_name=cluster.name,
             namespace=stack.namespace,
             service_account=publisher_service_account(name),
-            statements=publish(bucket.arn, stack.servers[name].model.uri.prefix, written(of_server)),
+            path=publisher_path(stack.name),
+            statements=publisher(
+                bucket.arn,
+                model=stack.servers[name].model.uri.prefix,
+                folders=folders(of_server),
+                key=stack.model_bucket.key,
+            ),
         ),
         aws,
     )
     for name, of_server in caches.items()
 }
-onboarding = PodIdentity(
+onboarder = PodIdentity(
     "onboarding",
     PodIdentityArgs(
         cluster_name=cluster.name,
         namespace=stack.namespace,
         service_account=ONBOARDING,
-        statements=onboard(bucket.arn),
+        path=onboarding_path(stack.name),
+        statements=onboarding(bucket.arn, key=stack.model_bucket.key),
     ),
     aws,
 )
@@ -202,7 +226,7 @@ for name, of_server in caches.items():
 WeightsOnboarding(
     "weights",
     WeightsOnboardingArgs(
-        identity=onboarding, region=region, images=images, programs=programs, token=secrets.hugging_face
+        identity=onboarder, region=region, images=images, programs=programs, token=secrets.hugging_face
     ),
     kubernetes,
 )

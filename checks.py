@@ -11,6 +11,8 @@ from infra.image_cache.rewrite import image_cache_facts, image_problems
 from infra.image_cache.settings import ImageCacheSettings, region_problems
 from infra.karpenter.controller import KarpenterSettings, kubernetes_problems
 from infra.model_bucket import ModelBucketSettings
+from infra.model_bucket.checks import BUCKET_RULES, policy_problems
+from infra.model_bucket.documents import Owner
 from infra.naming import FORBIDDEN_SERVICE_NAMES, Place, partition_of
 from infra.network import NetworkSettings, subnets
 from infra.node_boot import boot_problems
@@ -90,6 +92,20 @@ def _arns_in_the_partition(region: str, account: AccountSettings, cluster: Clust
 def _deployer_of_the_account(account: AccountSettings) -> Iterator[Complaint]:
     if account.deployer.split(":")[4] != account.id:
         yield Complaint(("account", "deployer"), f"{shown(account.deployer)} is not of account.id {account.id}")
+
+
+def _bucket_of_the_account(place: Place, model_bucket: ModelBucketSettings) -> Iterator[Complaint]:
+    for rule in BUCKET_RULES:
+        for path, problem in readable(rule(model_bucket, place)):
+            yield Complaint(("modelBucket", *path), problem)
+
+
+def _bucket_policy(
+    place: Place, name: str, account: AccountSettings, model_bucket: ModelBucketSettings
+) -> Iterator[Complaint]:
+    owner = Owner(place=place, cluster=name, deployer=account.deployer)
+    for path, problem in policy_problems(model_bucket, owner):
+        yield Complaint(("modelBucket", *path), problem)
 
 
 def _models_in_the_bucket(
@@ -179,6 +195,8 @@ CHECKS = (
     _access_entries,
     _arns_in_the_partition,
     _deployer_of_the_account,
+    _bucket_of_the_account,
+    _bucket_policy,
     _models_in_the_bucket,
     _servers_by_themselves,
     _servers_beside_pause_pods,

@@ -1,13 +1,24 @@
 """IAM documents: functions of plain values or outputs. Every statement has a `Sid` that says what it is for."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import pulumi
+from pydantic import StringConstraints
 
 from infra.naming import Partition
 
 Statement = Mapping[str, Any]
+
+PrincipalArn = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^arn:aws(-cn|-us-gov)?:iam::[0-9]{12}:(role|user)(/[A-Za-z0-9_+=,.@-]+)+$", max_length=600
+    ),
+]
+
+KMS_KEY = r"arn:aws(-cn|-us-gov)?:kms:[a-z0-9-]+:[0-9]{12}:key/[a-zA-Z0-9-]+"
+"""Pattern of a key's ARN. An alias is none: no statement can grant it."""
 
 
 def document(*statements: Statement) -> pulumi.Output[str]:
@@ -48,6 +59,11 @@ def pod_identity_trust(
     }
 
 
+def below(arn: pulumi.Input[str], path: str) -> pulumi.Input[str]:
+    """Return the ARN with more behind it. A plain one stays plain, so that a document of plain values is plain."""
+    return arn + path if isinstance(arn, str) else pulumi.Output.concat(arn, path)
+
+
 def read_prefixes(bucket_arn: pulumi.Input[str], *prefixes: str) -> tuple[Statement, ...]:
     """Statements to list and read everything below the prefixes (each ends with a slash), and nothing else.
 
@@ -66,7 +82,7 @@ def read_prefixes(bucket_arn: pulumi.Input[str], *prefixes: str) -> tuple[Statem
             "Sid": "Read",
             "Effect": "Allow",
             "Action": "s3:GetObject",
-            "Resource": [pulumi.Output.concat(bucket_arn, "/", prefix, "*") for prefix in sorted(prefixes)],
+            "Resource": [below(bucket_arn, f"/{prefix}*") for prefix in sorted(prefixes)],
         },
     )
 

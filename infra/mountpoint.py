@@ -6,8 +6,8 @@ import pulumi
 
 from infra.cluster.addons import AWS_NAMES, AddonVersions, addon
 from infra.cluster.cluster import Cluster
-from infra.iam import read_prefixes
 from infra.model_bucket import MODELS
+from infra.model_bucket.rights import reader
 from infra.naming import MOUNTPOINT_NAMESPACE, MOUNTPOINT_SERVICE_ACCOUNT
 from infra.pod_identity import PodIdentity, PodIdentityArgs
 
@@ -19,6 +19,8 @@ class MountpointArgs:
     cluster: Cluster
     versions: AddonVersions
     bucket_arn: pulumi.Input[str]
+    key: str | None
+    """ARN of the bucket's customer key, if it has one."""
 
 
 class Mountpoint(pulumi.ComponentResource):
@@ -29,13 +31,13 @@ class Mountpoint(pulumi.ComponentResource):
     def __init__(self, name: str, args: MountpointArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("vllm-eks:infra:Mountpoint", name, None, opts)
 
-        reader = PodIdentity(
+        identity = PodIdentity(
             f"{name}-reader",
             PodIdentityArgs(
                 cluster_name=args.cluster.name,
                 namespace=MOUNTPOINT_NAMESPACE,
                 service_account=MOUNTPOINT_SERVICE_ACCOUNT,
-                statements=read_prefixes(args.bucket_arn, MODELS),
+                statements=reader(args.bucket_arn, MODELS, key=args.key),
             ),
             opts=pulumi.ResourceOptions(parent=self),
         )
@@ -45,8 +47,8 @@ class Mountpoint(pulumi.ComponentResource):
             name=f"{name}-{AWS_NAMES['mountpoint_s3']}",
             cluster_name=args.cluster.name,
             # the driver's pods must be admitted after the association, or they have no credentials for ever
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[args.cluster, reader]),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[args.cluster, identity]),
         )
 
-        self.role_arn = reader.role_arn
+        self.role_arn = identity.role_arn
         self.register_outputs({"roleArn": self.role_arn})

@@ -95,6 +95,20 @@ def interruption_queue(cluster: str) -> str:
     return shortened(f"{cluster}-karpenter", SQS_NAME_LIMIT)
 
 
+def publisher_path(cluster: str) -> str:
+    """Return the IAM path of the roles that publish a cluster's start-up caches: a bucket's policy knows them by it.
+
+    Paths take 512 characters of printable ASCII (IAM API model, pathType). Whoever may create roles below it, may
+    publish.
+    """
+    return f"/vllm-eks/{cluster}/publisher/"
+
+
+def onboarding_path(cluster: str) -> str:
+    """Return the IAM path of the role that copies models into a cluster's bucket."""
+    return f"/vllm-eks/{cluster}/onboarding/"
+
+
 def server_service_account(server: str) -> str:
     """Return the service account that a vLLM server's pods run as."""
     return f"{server}-server"

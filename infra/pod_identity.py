@@ -25,6 +25,8 @@ class PodIdentityArgs:
     """One inline policy."""
     policies: Mapping[str, Sequence[Statement]] = field(default_factory=dict)
     """Managed policies by name, for rights that are too many for one: each may have 6,144 characters."""
+    path: str = "/"
+    """IAM path of the role, by which policies of others can name it before it exists."""
 
 
 class PodIdentity(pulumi.ComponentResource):
@@ -41,6 +43,7 @@ class PodIdentity(pulumi.ComponentResource):
 
         role = iam.Role(
             name,
+            path=args.path,
             description=f"Pods of {args.namespace}/{args.service_account}",
             assume_role_policy=document(pod_identity_trust(args.cluster_name, args.namespace, args.service_account)),
             opts=child,

@@ -8,7 +8,8 @@ import pulumi_aws
 import pulumi_kubernetes
 from pydantic import Field, StringConstraints
 
-from infra.cluster.cluster import Cluster, PrincipalArn
+from infra.cluster.cluster import Cluster
+from infra.iam import PrincipalArn
 from infra.image_cache.image_cache import ImageCache
 from infra.section import Section
 

@@ -65,8 +65,8 @@ def builds(servers: Mapping[str, ServerSettings], pools: Mapping[str, GpuPool], 
     return found
 
 
-def published(builds: Sequence[Build]) -> list[str]:
-    """Return every key prefix that the builds of one server write, each once."""
+def folders(builds: Sequence[Build]) -> list[str]:
+    """Return every key prefix that the builds of one server write to, each once."""
     return sorted({prefix for build in builds for prefix in build.key.prefixes})
 
 

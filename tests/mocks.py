@@ -18,7 +18,7 @@ REFERENCE = {"4dabf18193072939515e22adb298388d": "5cf8f73096256a8f31e491e813e4eb
 
 
 class Cloud(Mocks):
-    """Answers a registration as AWS would, as far as the program looks at the answer. No invoke is answered."""
+    """Answers a registration as AWS would, as far as the program looks at the answer, and one invoke, no other."""
 
     def __init__(self, region: str, account: str, stacks: Mapping[str, dict[str, Any]]) -> None:
         self.region, self.account, self.stacks = region, account, stacks
@@ -41,8 +41,13 @@ class Cloud(Mocks):
             state["secretArn"] = state["secretId"]
         return f"{args.name}-id", state
 
-    def call(self, args: MockCallArgs) -> tuple[dict[str, Any], None]:
+    def call(self, args: MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+        if args.token == "aws:s3/getBucket:getBucket":  # noqa: S105 - a type token
+            return self.found_bucket(args.args["bucket"]), []
         raise AssertionError(f"unmocked invoke: {args.token}")
+
+    def found_bucket(self, name: str) -> dict[str, Any]:
+        return {"id": name, "bucket": name, "bucketRegion": self.region}
 
     def _cluster(self, args: MockResourceArgs) -> dict[str, Any]:
         name = args.inputs["name"]

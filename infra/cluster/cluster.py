@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, f
 
 from infra.cluster.addons import AFTER_NODES, AWS_NAMES, BEFORE_NODES, AddonVersions, addon
 from infra.cluster.system_nodes import SystemNodes, SystemNodesArgs, SystemNodeSettings
-from infra.iam import Statement
+from infra.iam import KMS_KEY, PrincipalArn, Statement
 from infra.naming import Partition
 from infra.network import PRIVATE_RANGES, Cidr, Network, Zone
 from infra.section import DNS_LABEL, NAME_RULE, EachOnce, Flag, KeyName, Section
@@ -23,13 +23,6 @@ ACCESS_POLICIES = {
     "edit": "AmazonEKSEditPolicy",
     "view": "AmazonEKSViewPolicy",
 }
-
-PrincipalArn = Annotated[
-    str,
-    StringConstraints(
-        pattern=r"^arn:aws(-cn|-us-gov)?:iam::[0-9]{12}:(role|user)(/[A-Za-z0-9_+=,.@-]+)+$", max_length=600
-    ),
-]
 
 
 def _service_cidr(value: IPv4Network) -> IPv4Network:
@@ -87,7 +80,7 @@ class ClusterSettings(Section):
     ] = Field(description="a list out of api, audit, authenticator, controllerManager, scheduler (may be empty)")
     secrets_key: Annotated[
         str,
-        StringConstraints(pattern=r"^(aws|stack|arn:aws(-cn|-us-gov)?:kms:[a-z0-9-]+:[0-9]{12}:key/[a-zA-Z0-9-]+)$"),
+        StringConstraints(pattern=rf"^(aws|stack|{KMS_KEY})$"),
     ] = Field(description="aws (EKS's own key), stack (a KMS key of this stack) or the ARN of a KMS key")
     deletion_protection: Flag = Field(description="true or false")
     access: Mapping[KeyName, AccessEntry] = Field(

@@ -18,15 +18,12 @@ from pydantic import JsonValue
 
 from infra.gpu_pools import GpuPool
 from infra.image_cache.reference import image_reference
-from infra.model_bucket import MODELS
+from infra.model_bucket import CACHES, MODELS
 from serving.cache_key.neutral import neutral
 from serving.cache_key.segments import segment
 from serving.cache_key.spelling import canonical_flags
 from serving.engine import EngineSettings
 from serving.model import ModelSettings
-
-CACHES = "vllm-cache/"
-"""Every cache lies below it, and none below a model: the loader would take it for tokenizer files (vllm.md A14)."""
 
 BASE = "base"
 """In the place of a fingerprint, which is hexadecimal and longer."""

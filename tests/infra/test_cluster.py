@@ -154,11 +154,11 @@ def test_system_nodes_follow_the_control_plane_and_are_as_many_as_wished(recordi
 def test_a_protected_stack_stops_a_destroy_at_its_start(recording: Recording, stack: str) -> None:
     """EKS's own protection speaks when workloads and nodes are gone already.
 
-    An access entry must stay removable. The key of the secrets is what no other setting may take from the cluster.
+    An access entry must stay removable. The key of the secrets and the bucket are what no other setting may take away.
     """
     protected = {r.name for r in recording.registered if r.options["protect"]}
     settings = stack_settings(stack)["cluster"]
-    guarded = {"network", *(["cluster-secrets"] if settings["secretsKey"] == "stack" else [])}
+    guarded = {"network", "models", *(["cluster-secrets"] if settings["secretsKey"] == "stack" else [])}
     assert protected == (guarded if settings["deletionProtection"] else set())
 
 

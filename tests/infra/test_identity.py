@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from pulumi_aws import eks, iam, s3
+from pulumi_aws import eks, iam
 
-from infra.naming import MOUNTPOINT_NAMESPACE, MOUNTPOINT_SERVICE_ACCOUNT
-from tests.harness import Recording, document, record_program, stack_settings
+from infra.naming import MOUNTPOINT_NAMESPACE, MOUNTPOINT_SERVICE_ACCOUNT, publisher_path
+from infra.pod_identity import PodIdentity, PodIdentityArgs
+from tests.harness import Recording, document, record, record_program, stack_settings
 
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"
 CRON_JOB = "kubernetes:batch/v1:CronJob"
@@ -79,7 +80,7 @@ def test_associations_wait_for_the_control_plane_only(recording: Recording) -> N
         assert recording.one(eks.NodeGroup).urn not in recording.needs(association.urn)
 
 
-def test_a_server_reads_its_model_and_nothing_else(recording: Recording, stack: str) -> None:
+def test_a_server_reads_its_model_and_the_caches_and_nothing_else(recording: Recording, stack: str) -> None:
     bucket = stack_settings(stack)["modelBucket"]["name"]
     prefix = "models/gemma-4-31b-it-nvfp4/r1/"
     assert document(recording.one(iam.RolePolicy, "gemma-server"), "policy")["Statement"] == [
@@ -88,13 +89,13 @@ def test_a_server_reads_its_model_and_nothing_else(recording: Recording, stack: 
             "Effect": "Allow",
             "Action": "s3:ListBucket",
             "Resource": f"arn:aws:s3:::{bucket}",
-            "Condition": {"StringLike": {"s3:prefix": [prefix, f"{prefix}*"]}},
+            "Condition": {"StringLike": {"s3:prefix": [prefix, f"{prefix}*", "vllm-cache/", "vllm-cache/*"]}},
         },
         {
             "Sid": "Read",
             "Effect": "Allow",
             "Action": "s3:GetObject",
-            "Resource": [f"arn:aws:s3:::{bucket}/{prefix}*"],
+            "Resource": [f"arn:aws:s3:::{bucket}/{prefix}*", f"arn:aws:s3:::{bucket}/vllm-cache/*"],
         },
     ]
 
@@ -117,43 +118,13 @@ def test_no_identity_but_two_writes_and_none_holds_a_wildcard(recording: Recordi
     assert not [action for action in actions(recording) if "*" in action]
 
 
-def test_the_model_bucket_is_private_encrypted_versioned_and_tls_only(recording: Recording, stack: str) -> None:
-    name = stack_settings(stack)["modelBucket"]["name"]
-    assert recording.one(s3.Bucket).inputs == {"bucket": name}
-    block = recording.one(s3.BucketPublicAccessBlock).inputs
-    assert {key for key, value in block.items() if value is True} == {
-        "blockPublicAcls",
-        "blockPublicPolicy",
-        "ignorePublicAcls",
-        "restrictPublicBuckets",
-    }
-    assert recording.one(s3.BucketVersioning).inputs["versioningConfiguration"] == {"status": "Enabled"}
-    (rule,) = recording.one(s3.BucketServerSideEncryptionConfiguration).inputs["rules"]
-    assert rule["applyServerSideEncryptionByDefault"] == {"sseAlgorithm": "AES256"}
-    (deny,) = document(recording.one(s3.BucketPolicy), "policy")["Statement"]
-    assert (deny["Effect"], deny["Principal"], deny["Action"]) == ("Deny", "*", "s3:*")
-    assert deny["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
-    assert deny["Resource"] == [f"arn:aws:s3:::{name}", f"arn:aws:s3:::{name}/*"]
-    assert recording.one(s3.BucketOwnershipControls).inputs["rule"] == {"objectOwnership": "BucketOwnerEnforced"}
+def test_a_role_lies_below_the_path_by_which_a_buckets_policy_knows_it() -> None:
+    def identity(**path: str) -> str:
+        args = PodIdentityArgs(cluster_name="c", namespace="n", service_account="s", **path)
+        return record(lambda: PodIdentity("one", args)).one(iam.Role).inputs["path"]
 
-
-def test_policy_and_public_access_block_are_not_written_at_once(recording: Recording) -> None:
-    """Both change the bucket's policy: at once they answer 409 (terraform-aws-s3-bucket#77)."""
-    assert recording.one(s3.BucketPublicAccessBlock).urn in recording.one(s3.BucketPolicy).dependencies
-
-
-def test_a_bucket_that_stays_keeps_its_guards(recording: Recording) -> None:
-    """A kept or full bucket whose public access block went with the stack would stand there open."""
-    guards = [
-        r for r in recording.registered if r.parent.endswith("ModelBucket::models") and r.kind != "aws:s3/bucket:Bucket"
-    ]
-    assert len(guards) == 5
-    assert [guard.name for guard in guards if not guard.options["retain_on_delete"]] == []
-
-
-def test_the_bucket_stays_behind_where_the_stack_says_so(recording: Recording, stack: str) -> None:
-    keep = stack_settings(stack)["modelBucket"]["keepOnDestroy"]
-    assert recording.one(s3.Bucket).options["retain_on_delete"] is keep
+    assert identity(path=publisher_path("c")) == "/vllm-eks/c/publisher/"
+    assert identity() == "/"
 
 
 def test_PUL_10_no_name_outgrows_its_limit_with_the_longest_cluster_and_server_names() -> None:

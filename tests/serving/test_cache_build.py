@@ -7,7 +7,7 @@ from pulumi_aws import eks, iam
 
 import build as build_program
 from infra.naming import cache_build
-from serving.cache_build import DEADLINE, builds, published
+from serving.cache_build import DEADLINE, builds, folders
 from serving.engine import ROOT, START_LIMIT, STARTUP_SLACK
 from serving.jobs import FAILED_CHECK, USAGE
 from serving.programs import BUILD, files
@@ -187,6 +187,6 @@ def test_names_of_templates_fit_for_the_longest_server() -> None:
 def test_every_prefix_is_granted_once(candidate: dict[str, Any] | None) -> None:
     settings = parse(changed(**({"candidate": candidate} if candidate else {})), REGION)
     (of_server,) = builds(settings.servers, settings.gpu_pools, REGION).values()
-    prefixes = published(of_server)
+    prefixes = folders(of_server)
     assert len(prefixes) == len(set(prefixes)) == (4 if candidate else 2)
     assert all(prefix.startswith("vllm-cache/") and prefix.endswith("/") for prefix in prefixes)

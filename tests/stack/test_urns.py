@@ -35,7 +35,7 @@ def renamed(monkeypatch: pytest.MonkeyPatch, alias: pulumi.Alias | None = None, 
 
 def test_a_rename_without_an_alias_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     found = renamed(monkeypatch)
-    assert len(found.gone) == len(found.new) == 7
+    assert len(found.gone) == len(found.new) == 8
     assert f"{BUCKET}$aws:s3/bucket:Bucket::models" in found.gone
     assert f"{BUCKET}$aws:s3/bucket:Bucket::weights" in found.new
 
@@ -46,7 +46,7 @@ def test_a_rename_without_an_alias_is_found(monkeypatch: pytest.MonkeyPatch) -> 
     ids=["spec", "urn"],
 )
 def test_children_follow_an_alias_of_their_component(monkeypatch: pytest.MonkeyPatch, alias: Any) -> None:
-    """The engine derives their old names from the component's: `weights-tls` was `models-tls`."""
+    """The engine derives their old names from the component's: `weights-policy` was `models-policy`."""
     found = renamed(monkeypatch, alias)
     assert found.gone == ()
     assert f"{GUARD}::weights-versions" in found.new
@@ -55,10 +55,10 @@ def test_children_follow_an_alias_of_their_component(monkeypatch: pytest.MonkeyP
 def test_an_alias_to_another_type_or_parent_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     parent = f"urn:pulumi:test::vllm-eks::{BUCKET}::models"
     found = renamed(monkeypatch, pulumi.Alias(name="models", type_="vllm-eks:infra:Weights"))
-    assert len(found.gone) == 7
+    assert len(found.gone) == 8
     monkeypatch.undo()
     found = renamed(monkeypatch, pulumi.Alias(name="models", parent=parent))
-    assert len(found.gone) == 7
+    assert len(found.gone) == 8
     monkeypatch.undo()
     assert renamed(monkeypatch, pulumi.Alias(name="models", parent=None)).gone == ()
 

@@ -32,5 +32,5 @@ def package() -> Package:
         check=check,
         diff=diff,
         diff_config=diff_config,
-        invokes=identity.INVOKES,
+        invokes={**identity.INVOKES, **storage.INVOKES},
     )

@@ -1,22 +1,12 @@
-"""No policy has a finding, apart from those that are listed with their reason. The linter is PyPI's `parliament`.
+"""No policy has a finding, apart from those that are listed with their reason."""
 
-Trust policies are not linted: they have no Resource, and the linter takes that for a fault.
-"""
-
-import json
-import warnings
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # pkg_resources says that setuptools will drop it, which is why that is pinned
-    import parliament
-
-from infra.iam import Statement
 from tests.infra.karpenter import scene
-from tests.infra.karpenter.scene import REGIONS, RELEASES, document, scope
+from tests.infra.karpenter.scene import REGIONS, RELEASES, scope
+from tests.infra.linter import findings
 
 KEPT = {
     # One launch needs right to several kinds of resource. Several statements give it together, each on its own terms
@@ -42,21 +32,6 @@ KEPT = {
     ),
 }
 """Policy, finding, action."""
-
-
-def actions(detail: Any) -> Iterator[str]:
-    """Whatever form a finding gives them in."""
-    for each in detail if isinstance(detail, list) else []:
-        yield each["action"] if isinstance(each, dict) else each
-
-
-def findings(name: str, statements: Iterable[Statement]) -> set[tuple[str, str, str]]:
-    found = parliament.analyze_policy_string(json.dumps(document(list(statements))), include_community_auditors=True)
-    return {
-        (name, finding.issue, action)
-        for finding in found.findings
-        for action in [*actions(finding.detail), *actions(finding.location.get("actions"))] or [str(finding.detail)]
-    }
 
 
 @pytest.mark.parametrize("release", RELEASES)

@@ -6,8 +6,8 @@ from functools import cache
 import pytest
 
 from infra.iam import Statement
+from tests.infra.evaluator import Answer, evaluate
 from tests.infra.karpenter import scene
-from tests.infra.karpenter.evaluator import Answer, evaluate
 from tests.infra.karpenter.requests import Row, rows
 from tests.infra.karpenter.scene import REGION, REGIONS, RELEASES, document, listed, scope
 

@@ -21,7 +21,7 @@ VANISH_WITH_THEIR_BUCKET = {
     "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",
     "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration",
 }
-"""Guards are never deleted by themselves, so that a bucket never stands open (infra/model_bucket.py)."""
+"""Guards are never deleted by themselves, so that a bucket never stands open (infra/model_bucket/model_bucket.py)."""
 
 
 def test_a_second_preview_is_empty(state):

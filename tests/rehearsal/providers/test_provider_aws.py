@@ -221,6 +221,14 @@ def test_a_known_invoke_answers_for_its_instance(eu):
     assert getattr(response, "return")["accountId"] == "111122223333"
 
 
+def test_a_bucket_of_somebody_else_is_found_where_it_is_looked_for(eu):
+    """Its arguments are plain, so the program must read the answer in a preview already."""
+    args = to_struct({"bucket": "b-1"})
+    response = eu.stub.Invoke(provider_pb2.InvokeRequest(tok="aws:s3/getBucket:getBucket", args=args))
+    found = getattr(response, "return")
+    assert (found["bucket"], found["bucketRegion"], found["arn"]) == ("b-1", "eu-west-1", "arn:aws:s3:::b-1")
+
+
 def test_a_call_before_configure_is_refused(connect, refused):
     provider = connect("aws", configured=False)
     assert refused(lambda: provider.check(VPC, "v", {})) == (

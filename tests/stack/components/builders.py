@@ -25,6 +25,7 @@ from infra.karpenter.interruption import InterruptionQueue, InterruptionQueueArg
 from infra.karpenter.node_identity import NodeIdentity, NodeIdentityArgs
 from infra.karpenter.policies import Scope
 from infra.model_bucket import ModelBucket, ModelBucketArgs
+from infra.model_bucket.documents import Owner
 from infra.mountpoint import Mountpoint, MountpointArgs
 from infra.naming import Place, partition_of
 from infra.network import Network, NetworkArgs
@@ -60,7 +61,8 @@ def _network(name: str) -> NetworkArgs:
 
 
 def _model_bucket(name: str) -> ModelBucketArgs:
-    return ModelBucketArgs(settings=DEV.model_bucket, partition=PARTITION)
+    owner = Owner(place=PLACE, cluster="c", deployer=DEV.account.deployer)
+    return ModelBucketArgs(settings=DEV.model_bucket, owner=owner, protect=False)
 
 
 def _cluster(name: str) -> ClusterArgs:
@@ -98,7 +100,7 @@ def _pod_identity(name: str) -> PodIdentityArgs:
 
 def _mountpoint(name: str) -> MountpointArgs:
     cluster = Cluster(f"{name}-on", _cluster(f"{name}-on"))
-    return MountpointArgs(cluster=cluster, versions=DEV.cluster.addons, bucket_arn="arn:aws:s3:::b")
+    return MountpointArgs(cluster=cluster, versions=DEV.cluster.addons, bucket_arn="arn:aws:s3:::b", key=None)
 
 
 def _image_cache(_name: str) -> ImageCacheArgs:

@@ -1,9 +1,10 @@
-"""Toggles of the network, the cluster, the bucket and what every resource carries."""
+"""Toggles of the network, the cluster and what every resource carries."""
 
 from tests.stack.toggles.toggle import Toggle
 
 _ZONES = ["us-west-2a", "us-west-2b"]
 _SUBNETS = tuple(f"Subnet network-{scope}-{zone}" for scope in ("private", "public") for zone in _ZONES)
+_PROTECTED = ("Cluster cluster", "Vpc network", "Bucket models")
 _SUBNETS_OF_C = ("Subnet network-private-us-west-2c", "Subnet network-public-us-west-2c")
 
 _NETWORK = (
@@ -113,8 +114,8 @@ _CONTROL_PLANE = (
         changes=("Cluster cluster", "Key cluster-secrets"),
         stopped="Key cluster-secrets",
     ),
-    Toggle(path="cluster.deletionProtection", value=True, changes=("Cluster cluster", "Vpc network")),
-    Toggle(path="cluster.deletionProtection", value=False, stack="prod", changes=("Cluster cluster", "Vpc network")),
+    Toggle(path="cluster.deletionProtection", value=True, changes=_PROTECTED),
+    Toggle(path="cluster.deletionProtection", value=False, stack="prod", changes=_PROTECTED),
 )
 
 _TEAM = "cluster.access.platform-team"
@@ -175,25 +176,9 @@ _EVERYWHERE = (
     Toggle(
         path="account.deployer",
         value=_ROLE,
-        nothing="EKS makes the first deployer admin by itself and never moves that; the key only keeps a second access"
-        " entry of the same principal out",
+        # EKS makes the first deployer admin by itself and never moves that
+        changes=("BucketPolicy models-policy",),
     ),
-    Toggle(
-        path="modelBucket.name",
-        value="other-models",
-        refused='servers.gemma.model.uri: "vllm-eks-dev-models-000000000000" is not modelBucket.name other-models',
-    ),
-    Toggle(
-        path="modelBucket.name",
-        value="other-models",
-        also={"servers.gemma.model.uri": "s3://other-models/models/gemma-4-31b-it-nvfp4/r1/"},
-        replaces=("Bucket models",),
-        changes=("BucketPolicy models-tls", "RolePolicy gemma-server", "RolePolicy mountpoint-reader"),
-        # the bucket is in the key: no other stack's warms this one's
-        outputs=("modelBucket", "servers"),
-    ),
-    Toggle(path="modelBucket.keepOnDestroy", value=True, changes=("Bucket models",), options_only=True),
-    Toggle(path="modelBucket.keepOnDestroy", value=False, stack="prod", changes=("Bucket models",), options_only=True),
 )
 
 PLATFORM = (*_NETWORK, *_CONTROL_PLANE, *_ACCESS, *_ADDONS, *_SYSTEM_NODES, *_EVERYWHERE)

@@ -3,3 +3,4 @@
 from rehearsal.providers.aws.storage import ecr, s3
 
 KINDS = ecr.KINDS | s3.KINDS
+INVOKES = s3.INVOKES

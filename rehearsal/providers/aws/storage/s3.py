@@ -5,7 +5,8 @@ from __future__ import annotations
 from rehearsal.providers.aws.common import partition, region
 from rehearsal.providers.change.unique import Unique
 from rehearsal.providers.naming import AutoName
-from rehearsal.providers.package import Birth, Kind, Made
+from rehearsal.providers.package import Birth, Instance, Kind, Made
+from rehearsal.providers.values import Properties
 
 
 def _bucket(birth: Birth) -> Made:
@@ -20,6 +21,20 @@ def _bucket(birth: Birth) -> Made:
             "bucketRegion": where,
         },
     )
+
+
+def _found(instance: Instance, args: Properties) -> Properties:
+    """A bucket that is there already, in the region where it is looked for: nothing here knows others' buckets."""
+    name, where = args["bucket"], args.get("region") or instance.config["region"]
+    return {
+        "id": name,
+        "bucket": name,
+        "arn": f"arn:{partition(instance.config['region'])}:s3:::{name}",
+        "bucketDomainName": f"{name}.s3.amazonaws.com",
+        "bucketRegionalDomainName": f"{name}.s3.{where}.amazonaws.com",
+        "bucketRegion": where,
+        "region": where,
+    }
 
 
 def _of_bucket(birth: Birth) -> Made:
@@ -43,3 +58,6 @@ KINDS = {
     "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration": _FACET,
     "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": (_FACET),
 }
+
+INVOKES = {"aws:s3/getBucket:getBucket": _found}
+"""All its arguments are plain, so the real provider answers in a preview too."""

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from infra.karpenter.policies import Scope
-from tests.infra.karpenter.evaluator import Request
+from tests.infra.evaluator import Request
 from tests.infra.karpenter.scene import ACCOUNT, NODE_ROLE, RELEASES, controller, listed, node_role_arn, queue_arn
 
 ELSEWHERE = {"us-west-2": "us-east-1", "cn-north-1": "cn-northwest-1", "us-gov-west-1": "us-gov-east-1"}
