@@ -65,7 +65,8 @@ def test_policies_are_readable_in_the_plan(stack: str) -> None:
     policies = {it.name: it.inputs["policy"] for it in planned(stack).of("aws:iam/rolePolicy:RolePolicy")}
     policies |= {it.name: it.inputs["policy"] for it in planned(stack).of("aws:iam/policy:Policy")}
     bucket, cluster = stack_settings(stack)["modelBucket"]["name"], stack_settings(stack)["name"]
-    assert {name for name, text in policies.items() if bucket in text} == {"mountpoint-reader", "gemma-server"}
+    readers = {"mountpoint-reader", "gemma-server", "gemma-publisher", "onboarding"}
+    assert {name for name, text in policies.items() if bucket in text} == readers
     assert {name for name, text in policies.items() if cluster in text} >= {
         f"karpenter-controller-{key}" for key in ("node-lifecycle", "iam-integration", "interruption", "zonal-shift")
     }
