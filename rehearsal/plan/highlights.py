@@ -179,6 +179,10 @@ def _spec(kind: Any, spec: Inputs) -> list[str]:
         case "Deployment" | "DaemonSet" | "Job":
             pod = _object(_object(spec.get("template")).get("spec"))
             return [text for container in _objects(pod.get("containers")) for text in _container(container)]
+        case "CronJob":
+            job = _object(_object(spec.get("jobTemplate")).get("spec"))
+            when = "only by hand" if spec.get("suspend") else _text(spec.get("schedule"))
+            return [when, *_spec("Job", job)]
         case "Service":
             ports = [_text(port.get("port")) for port in _objects(spec.get("ports"))]
             return [f"port {', '.join(ports)}"] if ports else []

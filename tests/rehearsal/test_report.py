@@ -149,6 +149,19 @@ def test_types_are_short(token, short):
         ("aws:iam/role:Role", {"name": "r", "assumeRolePolicy": UNKNOWN}, []),
         ("aws:kms/key:Key", {"description": HIDDEN}, [HIDDEN]),
         (
+            "kubernetes:batch/v1:CronJob",
+            {
+                "kind": "CronJob",
+                "metadata": {"name": "build", "namespace": "x"},
+                "spec": {
+                    "suspend": True,
+                    "schedule": "0 0 31 2 *",
+                    "jobTemplate": {"spec": {"template": {"spec": {"containers": [{"image": "vllm:v1"}]}}}},
+                },
+            },
+            ["x/build", "only by hand", "vllm:v1"],
+        ),
+        (
             "kubernetes:apps/v1:Deployment",
             {
                 "kind": "Deployment",
