@@ -26,21 +26,6 @@ SCRIPTS = "/scripts"
 CONTAINER = "onboard"
 JOB_NAME_LIMIT = 63
 
-MODULES = (
-    "bucket.py",
-    "credentials.py",
-    "hub.py",
-    "layout.py",
-    "onboard.py",
-    "outcome.py",
-    "sign.py",
-    "store.py",
-    "transfer.py",
-    "verify.py",
-    "web.py",
-)
-"""Of `serving/scripts/`: what the program imports, directly or not. A test compares."""
-
 TOKEN_KEY = "token"  # noqa: S105 - the key's name in the Secret
 USER = 65532
 """Anyone but root: nothing is read that belongs to somebody."""
@@ -100,7 +85,7 @@ def job(
         region: of the bucket and the cluster.
         namespace: of the onboarding identity's association.
         service_account: the onboarding identity's.
-        scripts: name of a ConfigMap with `MODULES`.
+        scripts: name of a ConfigMap with `programs.files("onboard")`.
         token_secret: name of a Secret whose key `token` opens gated repositories.
     """
     labels = {"app.kubernetes.io/name": "onboard", "app.kubernetes.io/component": "weights"}
