@@ -11,10 +11,10 @@ RUN := $(VENV)/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help preview admit test lint unit mutants mutants-if-changed bench lock clean python dependencies dev-dependencies
+.PHONY: help preview admit test lint unit mutants mutants-if-changed bench bench-cache real-engine lock clean python dependencies dev-dependencies
 
 help:  ## what there is to make
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
 preview: dependencies  ## the plan of a stack (STACK=dev) on the real engine, with no cloud account
 	@$(RUN) -m rehearsal preview --stack $(STACK)
@@ -42,9 +42,17 @@ mutants-if-changed: dev-dependencies
 bench: dev-dependencies  ## figures, not verdicts
 	@set -e; for bench in benchmarks/*.py; do PYTHONPATH=. $(RUN) $$bench; done
 
+bench-cache: dev-dependencies  ## the restore against aws s3 sync, s5cmd and boto3; onboarding against the bare wire
+	@$(RUN) -m benchmarks.cache.restore
+	@$(RUN) -m benchmarks.cache.onboard
+
+real-engine: dev-dependencies  ## the pods' programs over the real vLLM on a CPU (5.7 GB, ten minutes)
+	@PYTHONPATH=.:$$(echo serving/scripts/*/ | tr ' ' :) $(RUN) -m tests.serving.scripts.real_engine .venv/real-engine
+
 lock: dev-dependencies  ## pin requirements*.in again
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements.in -o requirements.txt
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements-dev.in -o requirements-dev.txt
+	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements-bench.in -o requirements-bench.txt
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header rehearsal/toolchain/go.in -o rehearsal/toolchain/go.txt
 
 clean:  ## remove what the targets above made here (not the tool cache in your home)

@@ -1,47 +1,53 @@
 """The programs that run in pods beside the engine, as ConfigMaps.
 
 One for each kind of pod, named by content: a program that only onboards must not restart a server, and one that starts
-a server must.
+a server must. `serving/scripts/` is split by subject, and flat in the pod: the keys of a ConfigMap are plain names. So
+modules import each other by plain name, no two of them share one, and pyproject.toml lists the folders for the tools.
 """
 
 import ast
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap
 
-SOURCES = Path(__file__).with_name("scripts")
+Program = Literal["restore", "wrapper", "ready", "build", "onboard", "verify"]
 
-START = ("restore", "wrapper", "ready")
-BUILD = ("build",)
-WEIGHTS = ("onboard", "verify")
+SCRIPTS = Path(__file__).parent / "scripts"
+
+START: tuple[Program, ...] = ("restore", "wrapper", "ready")
+BUILD: tuple[Program, ...] = ("build",)
+WEIGHTS: tuple[Program, ...] = ("onboard", "verify")
 
 
-def files(*programs: str) -> Mapping[str, str]:
-    """Return the text of the programs and of what they import of each other, by file name."""
+def files(*programs: Program) -> Mapping[str, str]:
+    """Return the text by file name of the programs and of every module of ours that they import, directly or not."""
+    modules = {path.stem: path for path in SCRIPTS.glob("*/*.py")}
     found: dict[str, str] = {}
-    left = list(programs)
-    while left:
-        name = left.pop()
-        path = SOURCES / f"{name}.py"
-        if f"{name}.py" in found or not path.exists():
-            continue
-        found[f"{name}.py"] = text = path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Import):
-                left += [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                left.append(node.module)
-    return dict(sorted(found.items()))
+    wanted = set[str](programs)
+    while wanted:
+        name = wanted.pop()
+        found[name] = modules[name].read_text(encoding="utf-8")
+        wanted |= set(_imported(found[name])) & modules.keys() - found.keys()
+    return {f"{name}.py": found[name] for name in sorted(found)}
 
 
 def config_map_name(label: str, content: Mapping[str, str]) -> str:
-    """Return the name of the ConfigMap with this content: another one when a letter differs."""
-    digest = hashlib.sha256(repr(sorted(content.items())).encode()).hexdigest()
-    return f"{label}-{digest[:10]}"
+    """Return a name that changes with the content: a pod has the programs of its own rollout, also when it restarts."""
+    digest = hashlib.sha256("\0".join(part for item in sorted(content.items()) for part in item).encode())
+    return f"{label}-{digest.hexdigest()[:10]}"
+
+
+def _imported(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +68,7 @@ class PodPrograms(pulumi.ComponentResource):
     def __init__(self, name: str, args: PodProgramsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("vllm-eks:serving:PodPrograms", name, None, opts)
 
-        def config_map(label: str, programs: tuple[str, ...]) -> pulumi.Output[str]:
+        def config_map(label: str, programs: tuple[Program, ...]) -> pulumi.Output[str]:
             content = files(*programs)
             made = ConfigMap(
                 f"{name}-{label}",

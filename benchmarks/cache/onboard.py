@@ -23,9 +23,17 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.serving.scripts.onboard_bucket import BUCKET, FakeBucket
-from tests.serving.scripts.onboard_case import INDEX, SHARDS, checkpoint, environment, onboard_command, shard
-from tests.serving.scripts.onboard_hub import FakeHub
+from tests.serving.scripts.onboard.onboard_case import (
+    BUCKET,
+    INDEX,
+    SHARDS,
+    checkpoint,
+    environment,
+    onboard_command,
+    shard,
+)
+from tests.serving.scripts.stands.hub import FakeHub
+from tests.serving.scripts.stands.s3_writable import WritableS3
 
 MIB = 1024**2
 PART = 16 * MIB
@@ -62,15 +70,15 @@ def serve_hub(pipe: Connection, rate: float, latency: float) -> None:
     pipe.recv()
 
 
-class Forgetful(FakeBucket):
+class Forgetful(WritableS3):
     """Knows what the shards look like (onboarding reads their headers back) and forgets what it gets of them."""
 
     def __init__(self) -> None:
-        super().__init__(keep=False)
+        super().__init__(BUCKET, keep=False)
         self.whole = weights_file()
 
-    def serve(self, request: Any) -> None:
-        super().serve(request)
+    def serve(self, answering: Any) -> None:
+        super().serve(answering)
         for key, item in list(self.objects.items()):
             if key.endswith(tuple(NAMES)) and not item.body:
                 item.body = self.whole

@@ -1,9 +1,10 @@
 """The restore of a start-up cache against what people use for it, as ratios of one run on this machine.
 
-    python -m benchmarks.cache.restore [--rounds 3] [--tools <folder with aws, s5cmd and a python that has boto3>]
+    python -m benchmarks.cache.restore [--rounds 3] [--only NAME...]
 
 All of them get the same content from the same server on loopback into memory: the restore as one archive, the others as
 1,204 loose files. Interleaved, and each run is checked. Client and server share this machine's cores; there is no TLS.
+The restore runs without bytecode, as from a ConfigMap; the others have theirs. They come from requirements-bench.txt.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 from collections import defaultdict
@@ -23,15 +25,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "serving" / "scripts"))
+sys.path.insert(0, str(ROOT / "serving/scripts/restore"))
 
-from benchmarks.cache.content import publish, write  # noqa: E402 - the pods' programs import each other by plain name
-from manifest import Folder  # noqa: E402
+from manifest import Folder, Manifest  # noqa: E402 - the pods' programs import each other by plain name
+from rehearsal.toolchain.venv import prepare as prepare_tools  # noqa: E402
+from serving.programs import files  # noqa: E402
+from tests.serving.scripts.stands.synthetic import write  # noqa: E402
 
 LATENCIES = (0.0, 0.025, 0.1)
 REQUIRED = {0.0: 3, 0.025: 4, 0.1: 8}
 FOLDER = Folder("engine", "gpu", "model", "abcdef0123456789")
 BASELINE = "aws s3 sync"
+TOOLS = ROOT / ".venv/bench/bin"
+"""Not in the checks' own environment: no test may come to need them."""
 
 BOTO3 = """
 import sys, pathlib, concurrent.futures, boto3, botocore.config
@@ -49,22 +55,21 @@ with concurrent.futures.ThreadPoolExecutor(32) as pool:
 
 @contextmanager
 def server(bucket: Path, latency: float) -> Iterator[str]:
-    program = [sys.executable, str(ROOT / "tests/serving/scripts/s3.py"), str(bucket), str(latency)]
+    program = [sys.executable, str(ROOT / "tests/serving/scripts/stands/s3.py"), str(bucket), str(latency)]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield process.stdout.readline().strip()
         process.terminate()
 
 
-def commands(tools: Path, url: str, target: Path) -> dict[str, list[str]]:
-    s5cmd = next(iter(tools.parent.glob("lib/python*/site-packages/s5cmd/bin/s5cmd*")), tools / "s5cmd")
+def commands(programs: Path, url: str, target: Path) -> dict[str, list[str]]:
     arguments = {**vars(FOLDER), "bucket": "bucket", "server": "chat", "cache": str(target)}
     return {
         "restore": [
-            *(sys.executable, "-S", str(ROOT / "serving/scripts/restore.py")),
+            *(sys.executable, "-S", "-B", str(programs / "restore.py")),
             *(part for name, value in arguments.items() for part in (f"--{name}", value)),
         ],
         BASELINE: [
-            str(tools / "aws"),
+            str(TOOLS / "aws"),
             "--endpoint-url",
             url,
             "s3",
@@ -73,8 +78,17 @@ def commands(tools: Path, url: str, target: Path) -> dict[str, list[str]]:
             "s3://bucket/loose",
             str(target),
         ],
-        "s5cmd cp": [str(s5cmd), "--endpoint-url", url, "--log", "error", "cp", "s3://bucket/loose/*", f"{target}/"],
-        "boto3, 32 threads": [str(tools / "python"), "-c", BOTO3, url, str(target)],
+        "s5cmd cp": [
+            str(TOOLS / "s5cmd"),
+            "--endpoint-url",
+            url,
+            "--log",
+            "error",
+            "cp",
+            "s3://bucket/loose/*",
+            f"{target}/",
+        ],
+        "boto3, 32 threads": [str(TOOLS / "python"), "-c", BOTO3, url, str(target)],
     }
 
 
@@ -100,6 +114,29 @@ def digest(folder: Path) -> str:
     return total.hexdigest()
 
 
+def publish(content: Path, bucket: Path, folder: Folder) -> Manifest:
+    """Put archive and manifest of the content where a server of files serves them."""
+    at = bucket / folder.prefix
+    at.mkdir(parents=True)
+    made = at / "made.tar"
+    files = 0
+    with tarfile.open(made, "w", format=tarfile.PAX_FORMAT) as tar:
+        for path in sorted(content.rglob("*")):
+            info = tar.gettarinfo(path, str(path.relative_to(content)))
+            nanoseconds = path.stat().st_mtime_ns
+            info.pax_headers = {"mtime": f"{nanoseconds // 10**9}.{nanoseconds % 10**9:09d}"}
+            files += path.is_file()
+            with path.open("rb") if path.is_file() else open(os.devnull, "rb") as data:  # noqa: PTH123
+                tar.addfile(info, data)
+    digest = hashlib.sha256(made.read_bytes()).hexdigest()
+    manifest = Manifest(
+        folder=folder, sha256=digest, bytes=made.stat().st_size, files=files, created="2026-11-29T10:00:00Z", recipe={}
+    )
+    made.rename(bucket / manifest.archive_key)
+    (bucket / folder.manifest_key).write_bytes(manifest.dump())
+    return manifest
+
+
 def prepare(bucket: Path) -> None:
     """In a process of its own: the kernel counts the parent's memory as its children's peak."""
     write(bucket / "loose")
@@ -109,11 +146,14 @@ def prepare(bucket: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--tools", type=Path, default=Path(sys.executable).parent)
     parser.add_argument("--only", nargs="*", help="methods to run")
     options = parser.parse_args()
+    prepare_tools(TOOLS.parent, ROOT / "requirements-bench.txt")
     with tempfile.TemporaryDirectory(dir="/dev/shm") as scratch:
-        bucket, target = Path(scratch, "bucket"), Path(scratch, "target")
+        bucket, target, programs = (Path(scratch, name) for name in ("bucket", "target", "programs"))
+        programs.mkdir()
+        for name, text in files("restore").items():
+            (programs / name).write_text(text)
         preparing = multiprocessing.Process(target=prepare, args=(bucket,))
         preparing.start()
         preparing.join()
@@ -122,7 +162,7 @@ def main() -> None:
             runs: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
             with server(bucket, latency) as url:
                 for _ in range(options.rounds):
-                    for name, command in commands(options.tools, url, target).items():
+                    for name, command in commands(programs, url, target).items():
                         if options.only and name not in options.only:
                             continue
                         shutil.rmtree(target, ignore_errors=True)

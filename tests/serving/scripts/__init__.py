@@ -1,20 +1,26 @@
-"""Programs that run inside pods, each run as one."""
+"""Programs that run inside pods, each run as a process of its own from one flat folder, as a ConfigMap mounts them."""
 
-import importlib
-import sys
+import atexit
+import compileall
+import functools
+import shutil
+import tempfile
 from pathlib import Path
-from types import ModuleType
+from typing import get_args
 
-SCRIPTS = Path(__file__).parents[3] / "serving/scripts"
-
-
-def stub_engine_path() -> str:
-    """Return the program that stands in for `vllm serve`."""
-    return str(Path(__file__).parent / "stub_engine.py")
+from serving.programs import Program, files
 
 
-def load(name: str) -> ModuleType:
-    """Import a module of the scripts as it is in the pod: by its plain name, beside the others."""
-    if str(SCRIPTS) not in sys.path:
-        sys.path.append(str(SCRIPTS))
-    return importlib.import_module(name)
+@functools.cache
+def mounted() -> Path:
+    """Return the folder. Compiled once, because a run of the tests starts some hundred of these programs."""
+    folder = Path(tempfile.mkdtemp(prefix="vllm-eks-programs-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for name, text in files(*get_args(Program)).items():
+        (folder / name).write_text(text)
+    compileall.compile_dir(folder, quiet=1)
+    return folder
+
+
+def program(name: Program) -> str:
+    return str(mounted() / f"{name}.py")

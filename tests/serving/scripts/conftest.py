@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.serving.scripts.rig import Rig
-from tests.serving.scripts.s3 import S3
+from tests.serving.scripts.restore.rig import Rig
+from tests.serving.scripts.stands.s3 import S3
 
 
 @pytest.fixture

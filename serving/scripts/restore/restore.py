@@ -1,0 +1,195 @@
+"""Put the start-up cache of a server where its engine mounts it: from the bucket, in an init container.
+
+    python3 -S restore.py --bucket B --engine E --gpu G --model M --fingerprint F --server S --cache /node-cache
+
+Whatever happens, it leaves the folder `<cache>/<server>/<fingerprint>`, prints one line, and exits 0 within its limit:
+a cold cache costs minutes, a pod that does not start costs the service. Needs the standard library alone (`sign.py`).
+"""
+
+import argparse
+import os
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NoReturn
+
+import termination
+from fetch import Fetch
+from manifest import MAX_MANIFEST, Folder, Manifest, ManifestError, parse
+from outcome import CorruptError, Limit, MissingError, Report, RestoreError
+from place import Place
+from store import Connection, Store
+from untar import Untar
+
+_CLEANUP = 1.0
+"""Seconds of the limit that are kept for removing a half-made folder."""
+
+_LAST = 0.2
+"""Seconds from a folder's publication to its report."""
+
+
+def restore(place: Place, folder: Folder, bucket: str, limit: Limit) -> Report:
+    """Restore the folder's archive, else its base.
+
+    Raises:
+        RestoreError: neither could be had, for a reason other than that the bucket does not hold them.
+        OSError: this node does not take it.
+    """
+    with place.locked(limit):
+        # Before the bucket is asked: it cannot hold anything better, and a node that has it needs no network.
+        there = place.restored()
+        if there == folder.fingerprint:
+            return Report(outcome="present")
+        place.sweep()
+        store = Store(bucket, os.environ, limit)
+        limit.at_end(store.abort)
+        corrupt = ""
+        for wanted in (folder, folder.base):
+            if wanted.fingerprint == there:
+                return Report(outcome="corrupt" if corrupt else "present", reason=corrupt)
+            try:
+                manifest = _manifest(store, wanted)
+                if manifest is None:
+                    continue
+                _fill(place, store, manifest)
+            except CorruptError as error:
+                corrupt = f"{corrupt}; {wanted.fingerprint}: {error}".removeprefix("; ")
+                continue
+            first = wanted is folder
+            return Report(
+                outcome="corrupt" if corrupt else "hit" if first else "base",
+                restored="fingerprint" if first else "base",
+                bytes=manifest.bytes,
+                files=manifest.files,
+                reason=corrupt,
+            )
+        return Report(outcome="corrupt" if corrupt else "miss", reason=corrupt)
+
+
+def _manifest(store: Store, folder: Folder) -> Manifest | None:
+    """Return what the folder holds; None when it holds nothing, or an archive whose manifest was never written.
+
+    The keys are listed first: without the right to list, S3 calls a missing object forbidden.
+    """
+    with Connection(store) as connection:
+        if folder.manifest_key not in connection.list(folder.prefix):
+            return None
+        try:
+            return parse(connection.get(folder.manifest_key, MAX_MANIFEST), folder)
+        except MissingError:
+            return None  # pruned meanwhile
+        except ManifestError as error:
+            raise CorruptError(f"manifest: {error}") from None
+
+
+def _fill(place: Place, store: Store, manifest: Manifest) -> None:
+    if manifest.bytes % 512:
+        raise CorruptError(f"manifest: {manifest.bytes} bytes are no tar")
+    with place.temporary() as path:
+        root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        untar = Untar(root, place.owner)
+        try:
+            Fetch(store, manifest.archive_key, manifest.bytes, manifest.sha256).run(untar.feed)
+            files = untar.finish()
+        except MissingError as error:
+            raise CorruptError(f"the manifest is there, its archive is not: {error}") from None
+        finally:
+            untar.close()
+            os.close(root)
+        if files != manifest.files:
+            raise CorruptError(f"archive has {files} files, manifest says {manifest.files}")
+        place.publish(
+            path,
+            {"fingerprint": manifest.folder.fingerprint, "sha256": manifest.sha256, "key": manifest.archive_key},
+        )
+
+
+class _UsageError(Exception):
+    pass
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise _UsageError(message)
+
+
+def _options(argv: Sequence[str]) -> argparse.Namespace:
+    parser = _Parser(description=__doc__.partition("\n")[0], allow_abbrev=False)
+    for name in ("bucket", "engine", "gpu", "model", "fingerprint", "server", "cache"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds (default 60)")
+    parser.add_argument("--owner", type=_owner, help="uid:gid of the engine, when it is not this process's")
+    options = parser.parse_args(argv)
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,62}", options.server):
+        raise _UsageError(f"--server {options.server!r}: want a DNS label")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", options.bucket):
+        raise _UsageError(f"--bucket {options.bucket!r}: want the name of a bucket")
+    if not 0 < options.limit <= 3600:
+        raise _UsageError(f"--limit {options.limit}: want seconds, at most 3600")
+    try:
+        options.folder = Folder(options.engine, options.gpu, options.model, options.fingerprint)
+    except ManifestError as error:
+        raise _UsageError(f"--{error}") from None
+    return options
+
+
+def _owner(text: str) -> tuple[int, int]:
+    if not re.fullmatch(r"\d{1,9}:\d{1,9}", text):
+        raise argparse.ArgumentTypeError(f"{text!r}: want uid:gid")
+    uid, _, gid = text.partition(":")
+    return int(uid), int(gid)
+
+
+def run(options: argparse.Namespace, started: float) -> Report:
+    """Restore within the limit; returns a report whatever happens, and the folder is there unless it says `failed`."""
+    place = Place(options.cache, options.server, options.fingerprint, options.owner)
+    end = started + options.limit
+    limit = Limit(end - min(_CLEANUP, options.limit / 4) - time.monotonic())
+    ended: list[Report] = []
+
+    def work() -> None:
+        try:
+            ended.append(restore(place, options.folder, options.bucket, limit))
+        except RestoreError as error:
+            ended.append(Report(outcome=error.outcome, reason=str(error)))
+        except Exception as error:  # the pod starts whatever this is
+            ended.append(Report(outcome="failed", reason=f"{type(error).__name__}: {error}"))
+
+    # In a thread, because a name server or a disk that hangs cannot be interrupted, only left behind.
+    worker = threading.Thread(target=work, daemon=True)
+    signal.signal(signal.SIGTERM, lambda *_: limit.end())
+    worker.start()
+    worker.join(max(0.0, limit.remaining()))
+    if worker.is_alive():
+        limit.end()
+        worker.join(max(0.0, end - time.monotonic()))
+    place.leave()
+    # after `leave` nothing is published: what has been is reported, not lost
+    worker.join(_LAST if place.published else 0)
+    return ended[0] if ended else Report(outcome="timeout", reason="stuck, left behind")
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the program and end the process."""
+    started = time.monotonic()
+    os.umask(0o022)
+    try:
+        report = run(_options(argv), started)
+    except _UsageError as error:
+        report = Report(outcome="failed", reason=f"usage: {error}")
+    except OSError as error:
+        report = Report(outcome="failed", reason=f"{type(error).__name__}: {error}")
+    line = replace(report, seconds=time.monotonic() - started).line()
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+    termination.say(line)
+    # without waiting for threads that hang
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
