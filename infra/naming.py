@@ -98,3 +98,12 @@ def interruption_queue(cluster: str) -> str:
 def server_service_account(server: str) -> str:
     """Return the service account that a vLLM server's pods run as."""
     return f"{server}-server"
+
+
+def cache_build(server: str, *, candidate: bool = False) -> str:
+    """Return the name of the CronJob that a server's cache builds are made from. CronJobs may have 52 characters."""
+    return f"{server}-cache-build{'-candidate' if candidate else ''}"
+
+
+ONBOARDING = "weights-onboard"
+"""Name of the CronJob that copies of models into the bucket are made from, and of their service account."""

@@ -10,21 +10,20 @@ Ends with one line, `LINE`, and 0 (published or there already), 1 (refused), 2 (
 
 import argparse
 import os
-import re
 import shutil
 import signal
 import sys
 import tarfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 from boot import BootError, boot
 from bucket import Bucket, DeniedError
+from build_report import EXIT, Outcome, Report
 from collect import Archive, ChangedError, Layout, base_of, members, snapshot, write
 from engine_log import VERSIONS, Start
 from leaks import Scanner, UnscannableError
@@ -33,44 +32,10 @@ from publish import PART, may_publish, put_archive, put_manifest
 from web import RefusedError, UnclearError, Web
 from wrapper import unfit
 
-Outcome = Literal["published", "present", "engine", "not-warm", "secret", "denied", "refused", "unclear"]
-"""`present`: both manifests were there. `engine`: it did not start or stop. `not-warm`: the second start compiled."""
-
 OWNED = ".cache-build"
 """Marks a root as a build's own, so that what an earlier attempt left may be removed."""
 
 WORK = ".archives"
-EXIT = {"published": 0, "present": 0, "unclear": 3}
-
-LINE = re.compile(
-    r"cache-build: outcome=(?P<outcome>[a-z-]+) fingerprint=(?P<fingerprint>[a-z-]+) base=(?P<base>[a-z-]+)"
-    r" bytes=(?P<bytes>\d+) base_bytes=(?P<base_bytes>\d+) files=(?P<files>\d+)"
-    r' cold=(?P<cold>\d+\.\d) warm=(?P<warm>\d+\.\d) seconds=(?P<seconds>\d+\.\d) reason="(?P<reason>[^"]*)"'
-)
-
-
-@dataclass
-class Report:
-    """What the line says."""
-
-    outcome: Outcome = "refused"
-    fingerprint: str = "none"
-    base: str = "none"
-    bytes: int = 0
-    base_bytes: int = 0
-    files: int = 0
-    cold: float = 0.0
-    warm: float = 0.0
-    reason: str = ""
-
-    def line(self, seconds: float) -> str:
-        """Return the line; `LINE` reads it."""
-        reason = " ".join(self.reason.replace('"', "'").split())[:600]
-        return (
-            f"cache-build: outcome={self.outcome} fingerprint={self.fingerprint} base={self.base} bytes={self.bytes}"
-            f" base_bytes={self.base_bytes} files={self.files} cold={self.cold:.1f} warm={self.warm:.1f}"
-            f' seconds={seconds:.1f} reason="{reason}"'
-        )
 
 
 class BuildError(Exception):

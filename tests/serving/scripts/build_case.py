@@ -17,7 +17,7 @@ from typing import Any
 from tests.serving.scripts import SCRIPTS, load, stub_engine_path
 from tests.serving.scripts.s3_writable import Bucket
 
-build = load("build")
+report = load("build_report")
 
 BUCKET = "acme-dev-models"
 ENGINE, GPU, MODEL, FINGERPRINT = "vllm-openai:v0.26.0", "NVIDIA-L40S", "chat", "0123456789abcdef"
@@ -79,7 +79,7 @@ class Case:
         process = self.start(*flags, **more)
         log, _ = process.communicate(timeout=60)
         assert process.returncode == code, log
-        found = build.LINE.fullmatch(log.rstrip("\n").rpartition("\n")[2])
+        found = report.LINE.fullmatch(log.rstrip("\n").rpartition("\n")[2])
         assert found, log
         return {**found.groupdict(), "log": log}
 

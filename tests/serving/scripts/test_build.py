@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.serving.scripts import SCRIPTS, stub_engine_path
+from tests.serving.scripts import SCRIPTS, load, stub_engine_path
 from tests.serving.scripts.build_case import (
     BUCKET,
     ENGINE,
@@ -22,8 +22,8 @@ from tests.serving.scripts.build_case import (
     PREFIX,
     SECRET_KEY,
     Case,
-    build,
     free_port,
+    report,
 )
 from tests.serving.scripts.s3_writable import Bucket
 
@@ -146,7 +146,7 @@ def test_two_publishers_at_once_both_succeed_and_leave_one_manifest_each(case, t
     first, second = case.start(), other.start()
     logs = [process.communicate(timeout=60)[0] for process in (first, second)]
     assert (first.returncode, second.returncode) == (0, 0), logs
-    lines = [build.LINE.search(log) for log in logs]
+    lines = [report.LINE.search(log) for log in logs]
     assert sorted(line["fingerprint"] for line in lines) == ["present", "published"]
     assert sorted(line["base"] for line in lines) == ["present", "published"]
     case.check()
@@ -257,7 +257,7 @@ def test_a_root_that_has_seen_traffic_is_never_published_nor_touched(case):
 
 
 def test_a_link_out_of_the_cache_is_left_out_and_one_inside_is_made_relative(case):
-    collect = sys.modules["collect"]
+    collect = load("collect")
     root = case.root
     (root / "vllm").mkdir(parents=True)
     (root / "vllm/a").write_text("a")
