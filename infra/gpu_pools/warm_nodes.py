@@ -60,7 +60,7 @@ class WarmNodes(pulumi.ComponentResource):
                 metadata={
                     "name": pause_deployment(key),
                     "namespace": args.namespace,
-                    "labels": _labels(key),
+                    "labels": pause_labels(key),
                     # a pause pod that waits for a node is in order: it has given way
                     "annotations": {"pulumi.com/skipAwait": "true"},
                 },
@@ -84,11 +84,11 @@ def deployment(name: str, pool: GpuPool, size: PodSize, image: str, priority: pu
     gpus = {GPU_RESOURCE: str(size.gpus)}
     return {
         "replicas": pool.warm_nodes,
-        "selector": {"matchLabels": _labels(name)},
+        "selector": {"matchLabels": pause_labels(name)},
         # a surge would be another node
         "strategy": {"type": "Recreate"},
         "template": {
-            "metadata": {"labels": _labels(name)},
+            "metadata": {"labels": pause_labels(name)},
             "spec": {
                 "priorityClassName": priority,
                 "nodeSelector": node_selector(name, pool),
@@ -97,7 +97,10 @@ def deployment(name: str, pool: GpuPool, size: PodSize, image: str, priority: pu
                 "affinity": {
                     "podAntiAffinity": {
                         "requiredDuringSchedulingIgnoredDuringExecution": [
-                            {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": _labels(name)}}
+                            {
+                                "topologyKey": "kubernetes.io/hostname",
+                                "labelSelector": {"matchLabels": pause_labels(name)},
+                            }
                         ]
                     }
                 },
@@ -131,5 +134,6 @@ def deployment(name: str, pool: GpuPool, size: PodSize, image: str, priority: pu
     }
 
 
-def _labels(name: str) -> dict[str, str]:
+def pause_labels(name: str) -> dict[str, str]:
+    """Return the labels of a pool's pause pods: who counts what runs on the pool knows them by these."""
     return {"app.kubernetes.io/name": "warm-nodes", "app.kubernetes.io/instance": name}

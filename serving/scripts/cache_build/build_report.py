@@ -13,7 +13,7 @@ LINE = re.compile(
     r' cold=(?P<cold>\d+\.\d) warm=(?P<warm>\d+\.\d) seconds=(?P<seconds>\d+\.\d) reason="(?P<reason>[^"]*)"'
 )
 
-_CODES = {"published": 0, "present": 0, "unclear": 3}
+CODES = {"published": 0, "present": 0, "unclear": 3}
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Report:
     @property
     def code(self) -> int:
         """The exit code: 0 published or there already, 1 refused, 3 S3 gave no usable answer."""
-        return _CODES.get(self.outcome, 1)
+        return CODES.get(self.outcome, 1)
 
     def line(self, seconds: float) -> str:
         """Return the line; `LINE` reads it."""

@@ -16,9 +16,6 @@ from typing import Any, NoReturn, Protocol
 
 from web import OK, PARTIAL, LaterError, RefusedError, Reply, Web, retried
 
-DEFAULT_ENDPOINT = "https://huggingface.co"
-COMMIT = re.compile(r"[0-9a-f]{40}", re.ASCII)
-_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,95}/[A-Za-z0-9][A-Za-z0-9_.-]{0,95}", re.ASCII)
 _TOKEN = re.compile(r"[\x21-\x7e]+", re.ASCII)
 _NEXT = re.compile(r'<([^>]+)>\s*;\s*rel="?next"?')
 
@@ -199,25 +196,6 @@ class Hub:
             }.get(code, f"is not there, or has no commit {self.commit}")
             raise RefusedError(f"404: {self.repository} {missing}")
         raise RefusedError(f"{what}: the hub answers {status}")
-
-
-def pinned(endpoint: str, repository: str, revision: str) -> str:
-    """Return the revision when it is a commit.
-
-    Raises:
-        RefusedError: it is a name that moves, or the repository is none; says how to find the commit.
-    """
-    if not _REPOSITORY.fullmatch(repository) or ".." in repository:
-        raise RefusedError(f"repository {repository!r}: expected <owner>/<name>")
-    if not COMMIT.fullmatch(revision):
-        name = urllib.parse.quote(revision, safe="")
-        raise RefusedError(
-            f"revision {revision!r} is no commit of 40 hex digits, and a name moves. Resolve it once:"
-            f" curl -s {endpoint.rstrip('/')}/api/models/{repository}/revision/{name} | python3 -c"
-            " 'import json, sys; print(json.load(sys.stdin)[\"sha\"])'"
-            ' (private or gated: add -H "Authorization: Bearer $HF_TOKEN")'
-        )
-    return revision
 
 
 def clean_token(value: str) -> str:

@@ -6,9 +6,12 @@ vLLM's streamer reads every top-level `*.safetensors` of the folder, named by th
 
 import json
 import re
+import urllib.parse
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+DEFAULT_ENDPOINT = "https://huggingface.co"
 
 MARKER = ".complete.json"
 """The last object of a folder. Starts with a dot, as no file of a checkpoint may."""
@@ -28,6 +31,7 @@ _SEGMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+=@-]*", re.ASCII)
 _PLACE = re.compile(r"s3://([a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9])/(.+)", re.ASCII)
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}", re.ASCII)
+_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,95}/[A-Za-z0-9][A-Za-z0-9_.-]{0,95}", re.ASCII)
 _LONGEST = 512
 _TOKENIZERS = (
     {"tokenizer.json"},
@@ -84,6 +88,25 @@ def marker(content: bytes) -> Marker:
         return Marker(str(read["repository"]), str(read["commit"]), files)
     except (TypeError, KeyError, json.JSONDecodeError, UnicodeDecodeError):
         raise ValueError(f"{MARKER} is not of the form that onboarding writes") from None
+
+
+def pinned(endpoint: str, repository: str, revision: str) -> str:
+    """Return the revision when it is a commit.
+
+    Raises:
+        ValueError: it is a name that moves, or the repository is none; says how to find the commit. One line.
+    """
+    if not _REPOSITORY.fullmatch(repository) or ".." in repository:
+        raise ValueError(f"repository {repository!r}: expected <owner>/<name>")
+    if not _COMMIT.fullmatch(revision):
+        name = urllib.parse.quote(revision, safe="")
+        raise ValueError(
+            f"revision {revision!r} is no commit of 40 hex digits, and a name moves. Resolve it once:"
+            f" curl -s {endpoint.rstrip('/')}/api/models/{repository}/revision/{name} | python3 -c"
+            " 'import json, sys; print(json.load(sys.stdin)[\"sha\"])'"
+            ' (private or gated: add -H "Authorization: Bearer $HF_TOKEN")'
+        )
+    return revision
 
 
 def place(uri: str, commit: str = "") -> tuple[str, str]:

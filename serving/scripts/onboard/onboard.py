@@ -21,8 +21,8 @@ from functools import partial
 
 import termination
 from bucket import SMALLEST_PART, Bucket, DeniedError, ExistsError, Part
-from hub import DEFAULT_ENDPOINT, Hub, HubFile, clean_token, pinned
-from layout import MARKER, Entry, Marker, marker, place, problems
+from hub import Hub, HubFile, clean_token
+from layout import DEFAULT_ENDPOINT, MARKER, Entry, Marker, marker, pinned, place, problems
 from transfer import SPARE, File, Transfer
 from verify import folder, shard_problems
 from web import RefusedError, StoppedError, UnclearError, Web

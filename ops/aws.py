@@ -1,0 +1,51 @@
+"""AWS as `ops` asks it: clients of one region, and errors as one line."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from boto3.session import Session
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from ops.failures import RefusedError, UnclearError
+
+_GONE = frozenset({"NoSuchBucket", "ResourceNotFoundException"})
+"""What AWS says of a thing that is not there: an answer, and not a failure to answer."""
+
+
+def client(service: str, region: str) -> Any:
+    """Return a client. It asks nothing yet.
+
+    Raises:
+        UnclearError: the shell's AWS configuration makes none.
+    """
+    config = Config(connect_timeout=10, read_timeout=60, retries={"mode": "standard", "max_attempts": 4})
+    with answering(service):
+        return Session().client(service, region_name=region, config=config)
+
+
+@contextmanager
+def answering(what: str) -> Iterator[None]:
+    """Turn what boto3 raises into failures.
+
+    Args:
+        what: is asked about, for the message.
+
+    Raises:
+        RefusedError: it is not there.
+        UnclearError: no credentials, no rights, no answer.
+    """
+    try:
+        yield
+    except ClientError as error:
+        said = error.response.get("Error", {})
+        code, message = str(said.get("Code", "")), str(said.get("Message", ""))
+        line = f"{what}: {_line(f'AWS answers {code}: {message}')}"
+        raise (RefusedError(line) if code in _GONE else UnclearError(line)) from None
+    except (BotoCoreError, ValueError) as error:  # ValueError: AWS_ENDPOINT_URL is no URL
+        raise UnclearError(f"{what}: {_line(str(error))}") from None
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split()).rstrip(": ")

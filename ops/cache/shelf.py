@@ -1,0 +1,144 @@
+"""What lies below `vllm-cache/` of the stack's bucket, folder by folder, and who uses it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ops import aws
+from ops.keys import users
+from ops.programs import MANIFEST, MAX_MANIFEST, PREFIX, Folder, Manifest, ManifestError, manifest
+from ops.stack_file import Stack
+from ops.terminal import columns, size
+
+ROOT = f"{PREFIX}/"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """An object of the bucket."""
+
+    key: str
+    bytes: int
+    modified: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shelf:
+    """A folder that holds one cache, or the rest of one."""
+
+    folder: Folder
+    items: Sequence[Item]
+    manifest: Manifest | None
+    problem: str
+    """Why there is no manifest; empty when there is one."""
+    unreadable: bool
+    """There is one that nobody can read, so nobody knows which archive it names."""
+    used_by: Sequence[str]
+
+    @property
+    def orphans(self) -> Sequence[Item]:
+        """Archives that no manifest names: a build died, or is about to write it."""
+        if self.unreadable:
+            return []
+        named = self.manifest.archive_key if self.manifest else None
+        return [it for it in self.items if it.key.endswith(".tar") and it.key != named]
+
+    @property
+    def bytes(self) -> int:
+        """Size of everything in it."""
+        return sum(it.bytes for it in self.items)
+
+    def document(self) -> dict[str, Any]:
+        """Return it for a program."""
+        return {
+            "prefix": self.folder.prefix,
+            "engine": self.folder.engine,
+            "gpu": self.folder.gpu,
+            "model": self.folder.model,
+            "fingerprint": self.folder.fingerprint,
+            "bytes": self.bytes,
+            "created": self.manifest.created if self.manifest else None,
+            "usedBy": list(self.used_by),
+            "orphans": [it.key for it in self.orphans],
+            "problem": self.problem or None,
+        }
+
+
+def described(stack: Stack) -> list[Shelf]:
+    """Return every cache of the bucket. What is not spelled as a cache is left out: it is somebody else's.
+
+    Raises:
+        RefusedError: there is no such bucket.
+        UnclearError: S3 does not tell.
+    """
+    bucket = stack.settings.model_bucket.name
+    s3 = aws.client("s3", stack.region)
+    keys = users(stack)
+    with aws.answering(f"bucket {bucket}"):
+        found: dict[Folder, list[Item]] = {}
+        for item in _listed(s3, bucket):
+            if folder := _folder(item.key):
+                found.setdefault(folder, []).append(item)
+        return [
+            _shelf(s3, bucket, folder, items, [who for who, key in keys.items() if folder.prefix in key.prefixes])
+            for folder, items in found.items()
+        ]
+
+
+def table(shelves: Sequence[Shelf]) -> str:
+    """Return the caches for people."""
+    if not shelves:
+        return f"nothing below {ROOT}"
+    head = ("FOLDER", "SIZE", "CREATED", "USED BY", "REMARK")
+    rows = [
+        (
+            it.folder.prefix.removeprefix(ROOT),
+            size(it.bytes),
+            it.manifest.created if it.manifest else "-",
+            ", ".join(it.used_by) or "-",
+            "; ".join(_remarks(it)) or "-",
+        )
+        for it in shelves
+    ]
+    return columns([head, *rows])
+
+
+def _remarks(shelf: Shelf) -> Iterator[str]:
+    if shelf.problem:
+        yield shelf.problem
+    if shelf.orphans:
+        yield f"{len(shelf.orphans)} orphan{'s' if len(shelf.orphans) > 1 else ''}"
+
+
+def _listed(s3: Any, bucket: str) -> Iterator[Item]:
+    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=ROOT):
+        for it in page.get("Contents", ()):
+            yield Item(key=it["Key"], bytes=it["Size"], modified=it["LastModified"])
+
+
+def _folder(key: str) -> Folder | None:
+    parts = key.removeprefix(ROOT).split("/")
+    if len(parts) != 5:
+        return None
+    try:
+        return Folder(*parts[:4])
+    except ManifestError:
+        return None
+
+
+def _shelf(s3: Any, bucket: str, folder: Folder, items: Sequence[Item], used_by: Sequence[str]) -> Shelf:
+    read, problem, unreadable = None, "", False
+    if not any(it.key == folder.manifest_key for it in items):
+        problem = f"no {MANIFEST}"
+    else:
+        try:
+            # one byte more than a manifest may have: `parse` refuses it
+            body = s3.get_object(Bucket=bucket, Key=folder.manifest_key, Range=f"bytes=0-{MAX_MANIFEST}")["Body"]
+            read = manifest(body.read(), folder)
+        except ManifestError as error:
+            problem, unreadable = f"{MANIFEST}: {error}", True
+        else:
+            if not any(it.key == read.archive_key for it in items):
+                problem = "its archive is not there"
+    return Shelf(folder=folder, items=items, manifest=read, problem=problem, unreadable=unreadable, used_by=used_by)

@@ -1,0 +1,1 @@
+"""The stack's cluster: how it is found, and the Jobs that are made in it."""

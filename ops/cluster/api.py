@@ -1,0 +1,119 @@
+"""The requests that `ops` makes, as JSON: the client's own classes would drop fields that they do not know."""
+
+import json
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+from urllib.parse import quote
+
+from kubernetes.client import ApiClient
+from kubernetes.client.exceptions import ApiException
+from urllib3.exceptions import HTTPError
+
+from ops.failures import RefusedError, UnclearError
+
+Body = dict[str, Any]
+
+TIMEOUT = (10, 60)
+"""Seconds to connect, and to wait for an answer."""
+
+_SPEAKER = re.compile(r"^HTTPS?Connection(Pool)?\(.*?\): ")
+"""Before what urllib3 says: the address again."""
+
+_UNAUTHORIZED, _NOT_FOUND = 401, 404
+_REFUSALS = frozenset({400, 409, 422})
+"""Answers that stay the same when one asks again. A 403 is none: rights come with another identity."""
+
+
+class Said(logging.Handler):
+    """The last thing that the client said about credentials: it logs why it has none, and goes on without."""
+
+    last = ""
+
+    @classmethod
+    def listening(cls) -> Self:
+        """Return one that hears everything; without any, the client's words would go to the terminal."""
+        heard = cls(logging.ERROR)
+        logging.getLogger().addHandler(heard)
+        return heard
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep it."""
+        self.last = " ".join(record.getMessage().split())
+
+
+class Cluster:
+    """A Kubernetes API."""
+
+    def __init__(self, client: ApiClient, title: str, said: Said) -> None:
+        """`title`: of it, in messages."""
+        self._client, self._title, self._said = client, title, said
+
+    def find(self, path: str) -> Body | None:
+        """Return an object, None when there is none. All requests raise UnclearError when nobody can tell."""
+        status, text = self._ask("GET", path)
+        return None if status == _NOT_FOUND else self._body(status, text)
+
+    def list(self, path: str, **query: str) -> Sequence[Body]:
+        """Return the objects of a list that fit the query."""
+        items: list[Body] = self._body(*self._ask("GET", path, query))["items"]
+        return items
+
+    def text(self, path: str, **query: str) -> str:
+        """Return an answer that is no JSON: a log.
+
+        Raises:
+            RefusedError: there is none (yet).
+        """
+        status, text = self._ask("GET", path, query)
+        if status >= 400:
+            self._body(status, text)
+        return text
+
+    def create(self, path: str, body: Mapping[str, Any]) -> Body:
+        """Make an object.
+
+        Raises:
+            RefusedError: the server refuses it, or it is there already.
+        """
+        return self._body(*self._ask("POST", path, {"fieldManager": "ops"}, body))
+
+    def delete(self, path: str, uid: str) -> None:
+        """Delete this very object, and what belongs to it. It may be gone already."""
+        options = {"propagationPolicy": "Background", "preconditions": {"uid": uid}}
+        status, text = self._ask("DELETE", path, {}, options)
+        if status != _NOT_FOUND:
+            self._body(status, text)
+
+    def _ask(
+        self, method: str, path: str, query: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
+    ) -> tuple[int, str]:
+        headers = {"Accept": "application/json, */*"} | ({"Content-Type": "application/json"} if body else {})
+        try:
+            request = self._client.param_serialize(
+                method=method,
+                resource_path=quote(path),
+                query_params=list((query or {}).items()),
+                header_params=headers,
+                body=body,
+                auth_settings=["BearerToken"],
+            )
+            answer = self._client.call_api(*request, _request_timeout=TIMEOUT)
+            return answer.status, answer.read().decode("utf-8", "replace")
+        except (HTTPError, ApiException, OSError) as error:
+            said = " ".join(str(getattr(error, "reason", None) or error).split())
+            raise UnclearError(f"{self._title} does not answer: {_SPEAKER.sub('', said)}") from None
+
+    def _body(self, status: int, text: str) -> Body:
+        try:
+            body = json.loads(text)
+        except ValueError:
+            body = {"message": text}
+        if status < 400 and isinstance(body, dict):
+            return body
+        message = " ".join(str(body.get("message") if isinstance(body, dict) else body).split())[:500]
+        if status == _UNAUTHORIZED:
+            raise UnclearError(f"{self._title} does not know you: {self._said.last or message}")
+        line = f"{self._title} answers {status}: {message}"
+        raise RefusedError(line) if status in _REFUSALS else UnclearError(line)

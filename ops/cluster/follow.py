@@ -1,0 +1,129 @@
+"""Following a Job to its end: what it is doing, and how it ended. `step` and `end` only look at what the API says."""
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import typer
+
+from ops.cluster.api import Body, Cluster
+from ops.cluster.jobs import end_condition, follow_by_hand
+from ops.failures import UnclearError
+from ops.terminal import progress
+
+POLL = 2.0
+PATIENCE = 180.0
+"""Seconds that the API may be silent while a Job runs for an hour: a control plane that is replaced, a laptop's nap."""
+
+INTERRUPTED = 130
+_DETAIL = 160
+
+
+@dataclass(frozen=True, kw_only=True)
+class End:
+    """How a Job ended."""
+
+    succeeded: bool
+    code: int | None
+    """Exit code of the last container that ran; None when no pod is left to tell."""
+    message: str
+    """What that container wrote as its termination message."""
+    reason: str
+    """Why, in the words of Kubernetes: of the Job, then of the container. May be empty."""
+
+
+def step(pods: Sequence[Body]) -> str:
+    """Return what the newest pod of a Job is doing: `pending`, `pulling`, `running` or `ending`, and why."""
+    if not pods:
+        return "pending: no pod yet"
+    pod = max(pods, key=lambda it: str(it["metadata"].get("creationTimestamp", "")))
+    status = pod.get("status", {})
+    for condition in status.get("conditions") or ():
+        if condition["type"] == "PodScheduled" and condition["status"] == "False":
+            return _joined("pending", condition.get("message", ""))
+    state = _state(pod)
+    if "running" in state:
+        return "running"
+    if "terminated" in state:
+        return "ending"
+    if "nodeName" not in pod["spec"]:
+        return "pending"
+    waiting = state.get("waiting", {})
+    why = waiting.get("message") or waiting.get("reason", "")
+    return _joined("pulling", "" if why in {"ContainerCreating", "PodInitializing"} else why)
+
+
+def end(job: Body, pods: Sequence[Body]) -> End | None:
+    """Return how a Job ended; None while it has not."""
+    condition = end_condition(job)
+    if condition is None:
+        return None
+    ended = [state["terminated"] for state in map(_state, pods) if "terminated" in state]
+    last: Body = max(ended, key=lambda it: str(it.get("finishedAt", "")), default={})
+    succeeded = condition["type"] == "Complete"
+    why = [] if succeeded else [condition.get("reason", ""), condition.get("message", "")]
+    killed = last.get("reason", "")
+    if killed not in {"Completed", "Error"}:
+        why.append(killed)
+    return End(
+        succeeded=succeeded,
+        code=last.get("exitCode"),
+        message=str(last.get("message", "")),
+        reason=": ".join(part for part in why if part),
+    )
+
+
+def followed(cluster: Cluster, namespace: str, name: str) -> End:
+    """Show what a Job does until it has ended.
+
+    Raises:
+        UnclearError: it is gone, or the API stays silent for PATIENCE seconds.
+        typer.Exit: Ctrl-C: the Job goes on, and that is said.
+    """
+    try:
+        with progress(name) as say:
+            return _watched(cluster, namespace, name, say)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"\nJob {namespace}/{name} goes on; follow it: {follow_by_hand(namespace, name)}\n")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _watched(cluster: Cluster, namespace: str, name: str, say: Callable[[str], None]) -> End:
+    answered = time.monotonic()
+    while True:
+        try:
+            job = cluster.find(f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}")
+            if job is None:
+                raise _GoneError(f"Job {namespace}/{name}: gone; somebody deleted it, and how it ended nobody knows")
+            pods = cluster.list(
+                f"/api/v1/namespaces/{namespace}/pods", labelSelector=f"batch.kubernetes.io/job-name={name}"
+            )
+        except _GoneError:
+            raise
+        except UnclearError as silence:
+            if time.monotonic() - answered > PATIENCE:
+                raise UnclearError(f"Job {namespace}/{name} may still run, and {silence}") from None
+            say(str(silence))
+        else:
+            answered = time.monotonic()
+            if ended := end(job, pods):
+                return ended
+            say(step(pods))
+        time.sleep(POLL)
+
+
+class _GoneError(UnclearError):
+    """No time makes it come back."""
+
+
+def _state(pod: Body) -> Body:
+    """Return the state of a pod's one container."""
+    statuses = pod.get("status", {}).get("containerStatuses") or [{}]
+    state: Body = statuses[0].get("state", {})
+    return state
+
+
+def _joined(phase: str, why: str) -> str:
+    line = " ".join(why.split())
+    return f"{phase}: {line if len(line) <= _DETAIL else line[:_DETAIL] + '...'}" if line else phase

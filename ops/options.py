@@ -1,0 +1,20 @@
+"""Options that several commands take, each spelled once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+StackName = Annotated[str, typer.Option("--stack", help="the stack: NAME of Pulumi.NAME.yaml in this folder")]
+ServerName = Annotated[str, typer.Option("--server", help="one of `servers` of the stack file")]
+Candidate = Annotated[bool, typer.Option("--candidate", help="what servers.<name>.candidate makes of the server")]
+Json = Annotated[bool, typer.Option("--json", help="for a program")]
+Kubeconfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--kubeconfig",
+        help="a kubeconfig, its current context, instead of asking EKS: for an endpoint behind a tunnel",
+        exists=True,
+        dir_okay=False,
+    ),
+]

@@ -1,0 +1,98 @@
+"""The Jobs of `ops weights`: from one template, with the program and the arguments of each."""
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from infra.naming import ONBOARDING
+from ops.cluster import jobs
+from ops.cluster.api import Body, Cluster
+from ops.cluster.follow import End
+from ops.failures import FAILED_CHECK, OK, UNCLEAR, RefusedError
+from ops.programs import DEFAULT_ENDPOINT, pinned, place
+from serving.model import ModelUri
+from serving.onboard import Onboarding
+from serving.server import ServerSettings
+
+MISSING = "`pulumi up` makes it"
+
+
+def onboarding(
+    server: ServerSettings,
+    repository: str,
+    revision: str,
+    *,
+    include: Sequence[str],
+    exclude: Sequence[str],
+    allow_pickle: bool,
+) -> Onboarding:
+    """Return what is to be copied to where the server looks for it.
+
+    Raises:
+        RefusedError: a revision that moves, or a folder that is named after another commit.
+    """
+    uri = server.model.uri
+    try:
+        commit = pinned(DEFAULT_ENDPOINT, repository, revision)
+        place(address(uri), commit)
+    except ValueError as error:
+        raise RefusedError(str(error)) from None
+    return Onboarding(
+        repository=repository, commit=commit, uri=uri, include=include, exclude=exclude, allow_pickle=allow_pickle
+    )
+
+
+def started(cluster: Cluster, namespace: str, what: Onboarding) -> str:
+    """Make the Job that copies, in the place of one for the same folder that has ended, and return its name.
+
+    Raises:
+        RefusedError: there is no template, or that one has not ended.
+        UnclearError: the cluster does not tell.
+    """
+    template = jobs.template(cluster, namespace, ONBOARDING, why_missing=MISSING)
+    jobs.make_way(cluster, namespace, what.job_name)
+
+    def change(container: Body) -> None:
+        container["args"] = what.arguments
+
+    return jobs.start(cluster, jobs.job(template, what.job_name, change))
+
+
+def checking(cluster: Cluster, namespace: str, uri: ModelUri, *, deep: bool, allow_pickle: bool) -> str:
+    """Make the Job that checks a folder, and return its name.
+
+    Raises:
+        RefusedError: there is no template.
+        UnclearError: the cluster does not tell.
+    """
+    template = jobs.template(cluster, namespace, ONBOARDING, why_missing=MISSING)
+
+    def change(container: Body) -> None:
+        *interpreter, program = container["command"]
+        container["command"] = [*interpreter, str(PurePosixPath(program).with_name("verify.py"))]
+        container["args"] = [
+            address(uri),
+            *(["--deep"] if deep else []),
+            *(["--allow-pickle"] if allow_pickle else []),
+        ]
+
+    return jobs.start(cluster, jobs.job(template, jobs.random_name(template), change))
+
+
+def address(uri: ModelUri) -> str:
+    """Return the URI as one text."""
+    return f"s3://{uri.bucket}/{uri.prefix}"
+
+
+def verdict(title: str, end: End) -> tuple[str, int]:
+    """Return what the program said last, and the exit code that goes with its own.
+
+    Args:
+        title: of the Job.
+        end: of the Job.
+    """
+    known = [f"exit code {end.code}" if end.code is not None else "no pod is left", end.reason]
+    told = end.message.strip() or f"{title}: ended without a report ({'; '.join(filter(None, known))})"
+    if end.succeeded:
+        return told, OK
+    # its own usage errors are ours: the arguments were checked here
+    return told, FAILED_CHECK if end.code in {1, 2} else UNCLEAR

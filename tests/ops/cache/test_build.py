@@ -1,0 +1,75 @@
+"""`ops cache build` before a real API server; the tests play the Job controller and the kubelet."""
+
+import re
+
+import pytest
+
+REPORT = (
+    "cache-build: outcome={} fingerprint=published base=present bytes=1 base_bytes=1 files=2"
+    ' cold=160.0 warm=40.0 seconds=205.1 reason="{}"'
+)
+
+
+def test_the_job_is_the_one_that_kubectl_would_make_of_the_template(build, template, players):
+    code, out, err = build("--no-wait")
+    job = players.job()
+    name, metadata = job["metadata"]["name"], job["metadata"]
+    assert (code, err) == (0, "")
+    assert re.fullmatch(r"gemma-cache-build-[a-z0-9]{6}", name)
+    assert out == (
+        f"Job {players.namespace}/{name}: made; follow it: kubectl -n {players.namespace} logs -f job/{name}\n"
+    )
+    assert metadata["annotations"] == {"note": "kept", "cronjob.kubernetes.io/instantiate": "manual"}
+    assert metadata["labels"]["of"] == "template"
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "gemma-cache-build", "controller": True}
+    assert metadata["ownerReferences"] == [{**owner, "uid": template["metadata"]["uid"]}]
+    made, wanted = job["spec"], template["spec"]["jobTemplate"]["spec"]
+    assert (made["backoffLimit"], made["podReplacementPolicy"]) == (2, "Failed")
+    assert made["template"]["spec"]["containers"] == wanted["template"]["spec"]["containers"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "container", "code"),
+    [
+        ("published", 0, 0),
+        ("present", 0, 0),
+        ("secret", 1, 1),
+        ("not-warm", 1, 1),
+        ("denied", 1, 1),
+        ("unclear", 3, 3),
+    ],
+)
+def test_the_programs_own_line_is_printed_and_decides(build, template, players, outcome, container, code):
+    line = REPORT.format(outcome, "why")
+    with players.playing(lambda: players.end(players.job(), code=container, message=f"{line}\n")):
+        exit_code, out, err = build()
+    assert (exit_code, out) == (code, f"{line}\n")
+    assert err.startswith(f"{players.job()['metadata']['name']}: pending")
+
+
+def test_a_pod_that_left_no_report_is_unclear(build, template, players):
+    with players.playing(lambda: players.end(players.job(), code=137, message="", reason="OOMKilled")):
+        code, out, _ = build()
+    name = players.job()["metadata"]["name"]
+    assert (code, out) == (
+        3,
+        f"Job {players.namespace}/{name}: ended without a report"
+        " (exit code 137; BackoffLimitExceeded: said by the controller: OOMKilled)\n",
+    )
+
+
+def test_a_job_whose_pods_are_gone_is_unclear(build, template, players):
+    def ends() -> None:
+        players.ended(players.job()["metadata"]["name"], succeeded=False, reason="DeadlineExceeded")
+
+    with players.playing(ends):
+        code, out, _ = build()
+    assert code == 3
+    assert out.endswith(": ended without a report (no pod is left; DeadlineExceeded: said by the controller)\n")
+
+
+def test_a_job_that_somebody_deletes_is_unclear(build, template, players):
+    with players.playing(lambda: players.delete_job(players.job()["metadata"]["name"])):
+        code, out, err = build()
+    assert (code, out) == (3, "")
+    assert err.endswith(": gone; somebody deleted it, and how it ended nobody knows\n")

@@ -1,0 +1,98 @@
+"""What every command has in common: it starts at once, and ends with a code and a line."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.harness import ROOT
+
+HEAVY = ("pulumi", "boto3", "botocore", "kubernetes", "yaml", "settings", "infra", "serving")
+COMMANDS = (
+    ("cache", "key"),
+    ("cache", "build"),
+    ("cache", "verify"),
+    ("cache", "ls"),
+    ("cache", "prune"),
+    ("weights", "onboard"),
+    ("weights", "verify"),
+)
+
+
+def ran(*arguments, **environment):
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("command", [(), *COMMANDS], ids=" ".join)
+def test_help_needs_none_of_the_sdks(command):
+    script = (
+        "import sys\nfrom ops.cli import app\n"
+        f"try:\n    app([*{command!r}, '--help'])\nexcept SystemExit as end:\n    assert not end.code\n"
+        f"print('loaded:', *sorted({set(HEAVY)!r} & sys.modules.keys()))"
+    )
+    done = ran("-c", script)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Usage: ")
+    assert done.stdout.splitlines()[-1] == "loaded:"
+
+
+def test_the_module_is_the_program():
+    done = ran("-m", "ops", "--help")
+    assert done.stdout.startswith("Usage: python -m ops [OPTIONS] COMMAND [ARGS]...\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("cache", "key"), "Error: Missing option '--server'.\n"),
+        (("cache", "frobnicate"), "Error: No such command 'frobnicate'.\n"),
+        (("cache", "key", "--server", "x"), "--server x: Pulumi.dev.yaml has gemma\n"),
+        (
+            ("cache", "key", "--server", "gemma", "--stack", "qa"),
+            "--stack qa: no Pulumi.qa.yaml here; expected dev, prod, staging\n",
+        ),
+        (
+            ("cache", "verify", "--server", "gemma", "--pod", "x", "--log", "-"),
+            "--pod and --log: one log at a time\n",
+        ),
+        (("cache", "verify", "--server", "gemma", "--log", "nowhere"), "--log nowhere: No such file or directory\n"),
+    ],
+    ids=["option", "command", "server", "stack", "two logs", "no log"],
+)
+def test_usage_is_2(ops, arguments, said):
+    code, out, err = ops(*arguments)
+    assert (code, out) == (2, "")
+    assert err.endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("cache", "ls"), "bucket vllm-eks-dev-models-000000000000: Unable to locate credentials\n"),
+        (("cache", "prune"), "bucket vllm-eks-dev-models-000000000000: Unable to locate credentials\n"),
+        (
+            ("cache", "build", "--server", "gemma"),
+            "cluster inference-dev in us-west-2: Unable to locate credentials\n",
+        ),
+        (
+            ("weights", "verify", "--server", "gemma"),
+            "cluster inference-dev in us-west-2: Unable to locate credentials\n",
+        ),
+    ],
+    ids=["ls", "prune", "build", "verify"],
+)
+def test_without_credentials_nothing_can_be_told_which_is_3(ops, arguments, said):
+    assert ops(*arguments) == (3, "", said)
+
+
+def test_a_wrong_stack_file_gives_the_lines_of_the_program_and_1(ops, edit):
+    def spoil(settings):
+        settings["servers"]["gemma"]["pool"] = "nowhere"
+        settings["network"]["cidr"] = "10.0.0.0/24"
+
+    edit(spoil)
+    code, out, err = ops("cache", "ls")
+    assert (code, out) == (1, "")
+    assert err.splitlines()[0] == "Pulumi.dev.yaml: the stack file has 2 mistakes:"
+    assert [line.split(":")[0] for line in err.splitlines()[1:]] == ["  network.cidr", "  servers.gemma.pool"]
