@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from ops.bucket.cli import bucket
 from ops.cache.cli import cache
 from ops.failures import Failure
 from ops.weights.cli import weights
@@ -33,5 +34,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.add_typer(bucket, name="bucket")
 app.add_typer(cache, name="cache")
 app.add_typer(weights, name="weights")

@@ -9,6 +9,7 @@ from tests.harness import ROOT
 
 HEAVY = ("pulumi", "boto3", "botocore", "kubernetes", "yaml", "settings", "infra", "serving")
 COMMANDS = (
+    ("bucket", "policy"),
     ("cache", "key"),
     ("cache", "build"),
     ("cache", "verify"),

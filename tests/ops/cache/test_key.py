@@ -72,3 +72,18 @@ def test_a_server_that_is_new_since_the_revision_is_no_mistake(ops, edit, commit
 @pytest.mark.parametrize("command", [("cache", "key"), ("cache", "build")], ids=" ".join)
 def test_a_candidate_that_is_not_there_is_refused(ops, command):
     assert ops(*command, "--server", "gemma", "--candidate") == (1, "", "servers.gemma.candidate: missing\n")
+
+
+def test_a_candidates_key_is_the_servers_once_it_is_promoted(ops, edit):
+    candidate = {"version": "0.26.0", "image": "registry.example/vllm:v2", "args": {"enforce-eager": True}}
+    edit(lambda settings: settings["servers"]["gemma"].update(candidate=candidate))
+    before = json.loads(ops("cache", "key", "--server", "gemma", "--candidate", "--json")[1])
+    now = json.loads(ops("cache", "key", "--server", "gemma", "--json")[1])
+
+    def promoted(settings):
+        its = settings["servers"]["gemma"]
+        its["engine"] |= its.pop("candidate")
+
+    edit(promoted)
+    after = json.loads(ops("cache", "key", "--server", "gemma", "--json")[1])
+    assert before["exact"] == after["exact"] != now["exact"]

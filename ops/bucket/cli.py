@@ -1,0 +1,29 @@
+"""The commands of `ops bucket`."""
+
+import json
+
+import typer
+
+from ops.options import StackName
+
+bucket = typer.Typer(help="The bucket of models and caches.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@bucket.callback()
+def _group() -> None:
+    """Keep `policy` a command of its own: a Typer with a single one would take its place."""
+
+
+@bucket.command()
+def policy(stack: StackName = "dev") -> None:
+    """Print the bucket's policy: for the owner of an existing bucket, who attaches it."""
+    from infra.model_bucket.documents import Owner, statements  # noqa: PLC0415
+    from infra.naming import Place, partition_of  # noqa: PLC0415
+    from ops.stack_file import read  # noqa: PLC0415
+
+    found = read(stack)
+    settings = found.settings
+    place = Place(partition_of(found.region), found.region, settings.account.id)
+    owner = Owner(place=place, cluster=settings.name, deployer=settings.account.deployer)
+    document = {"Version": "2012-10-17", "Statement": list(statements(settings.model_bucket, owner))}
+    typer.echo(json.dumps(document, indent=2))
