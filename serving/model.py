@@ -14,6 +14,10 @@ URI_FORM = f"s3://<bucket>/{MODELS}<name>/<revision>/"
 GIB = 1024**3
 
 _FOLDER = r"[A-Za-z0-9_-][A-Za-z0-9_.-]*"
+_LABEL = r"[a-z0-9]([a-z0-9-]*[a-z0-9])?"
+
+LONGEST_NAME = 63
+"""Characters of a model's name: Jobs are named after it, as `serving/scripts/onboard/layout.py` wants it too."""
 
 LONGEST = 512
 """Characters of a URI: an S3 key may have 1,024, and file names follow."""
@@ -35,8 +39,13 @@ def _uri(value: object) -> ModelUri:
     if match is None or len(value) > LONGEST:
         raise ValueError(f"expected {URI_FORM}")
     bucket, path = match.groups()
-    if not f"{path}/".startswith(MODELS) or path.count("/") < MODELS.count("/") + 1:
+    below = f"{path}/".removeprefix(MODELS).strip("/").split("/")
+    if not path.startswith(MODELS) or len(below) != len(("name", "revision")):
         raise ValueError(f"not a folder of one model below {MODELS}; expected {URI_FORM}")
+    if not re.fullmatch(_LABEL, name := below[0]) or len(name) > LONGEST_NAME:
+        raise ValueError(
+            f"the name {name} is no lower-case DNS label of at most {LONGEST_NAME} characters; expected {URI_FORM}"
+        )
     return ModelUri(bucket, f"{path}/")
 
 

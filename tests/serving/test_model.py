@@ -3,6 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
+import layout
 from serving.model import ModelSettings, ModelUri
 
 
@@ -38,7 +39,29 @@ def test_VLM_08_anything_else_is_refused(uri: object) -> None:
         parse(uri)
 
 
-@pytest.mark.parametrize("uri", ["s3://bucket/weights/x/1/", "s3://bucket/models/", "s3://bucket/models"])
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "s3://bucket/weights/x/1/",
+        "s3://bucket/models/",
+        "s3://bucket/models",
+        "s3://bucket/models/x",
+        "s3://b-b/models/a/b/c",
+    ],
+)
 def test_VLM_08_a_folder_that_no_identity_may_read_is_refused(uri: str) -> None:
     with pytest.raises(ValidationError, match=r"not a folder of one model below models/"):
         parse(uri)
+
+
+@pytest.mark.parametrize("name", ["Qwen3-8B", "a_b", "-a", "a" * 64, "1.5b"])
+def test_a_model_is_named_by_a_dns_label(name: str) -> None:
+    """Jobs and their labels are named after it."""
+    with pytest.raises(ValidationError, match=f"the name {name} is no lower-case DNS label of at most 63 characters"):
+        parse(f"s3://bucket/models/{name}/r1/")
+
+
+@pytest.mark.parametrize("name", ["gemma-4-31b-it-nvfp4", "9b", "a", "a" * 63])
+def test_what_the_stack_file_takes_onboarding_takes_too(name: str) -> None:
+    uri = parse(f"s3://bucket/models/{name}/R1.2_x/")
+    assert layout.place(f"s3://{uri.bucket}/{uri.prefix}") == (uri.bucket, uri.prefix)

@@ -31,7 +31,7 @@ def server(
     raw = stack_settings("prod")
     its = raw["servers"]["gemma"]
     for name, value in changes.items():
-        its[name] = {**its[name], **value} if isinstance(value, Mapping) else value
+        its[name] = {**(its.get(name) or {}), **value} if isinstance(value, Mapping) else value
     if args is not None:
         its["engine"]["args"] = args
     settings = ServerSettings.model_validate(its)

@@ -154,7 +154,7 @@ def test_the_longest_names_make_keys_that_s3_takes() -> None:
     host, path = ".".join(["h" * 63] * 3), "/".join(["p_q" * 21] * 4)[:254] + "p"
     image = f"{host}:65535/{path}:{'t..' * 42}t"
     beginning = "s3://" + "b" * 63 + "/models/"
-    uri = beginning + "m" + "/_.._" * ((LONGEST_URI - len(beginning) - 2) // 5) + "/"
+    uri = beginning + "m/" + "_.._" * ((LONGEST_URI - len(beginning) - 3) // 4) + "/"
     longest = server(engine={"image": image}, model={"uri": uri})
     for prefix in cache_key(longest).prefixes:
         key = f"{prefix}{ARCHIVE}"
