@@ -35,12 +35,14 @@ from infra.pod_identity import PodIdentity, PodIdentityArgs
 from infra.priorities import Priorities, PrioritiesArgs
 from serving.cache_build import CacheBuild, CacheBuildArgs, builds, folders
 from serving.fit import engine_images, largest_by_pool, longest_grace_by_pool
+from serving.jobs import Whose
 from serving.namespace import ServingNamespace, ServingNamespaceArgs
 from serving.onboard import WeightsOnboarding, WeightsOnboardingArgs
 from serving.programs import PodPrograms, PodProgramsArgs
 from serving.server import VllmServer, VllmServerArgs
 
 region, stack, secrets = settings.load()
+whose = Whose(account=stack.account.id, cluster=stack.name)
 place = Place(partition_of(region), region, stack.account.id)
 images = image_cache_facts(stack.image_cache, place)
 
@@ -216,17 +218,25 @@ for name, of_server in caches.items():
             pool=stack.servers[name].pool,
             images=images,
             bucket=bucket.name,
+            namespace=namespace,
+            whose=whose,
             publisher=publishers[name],
             served=servers[name],
             programs=programs,
-            priority=priorities.servers,
+            priority=priorities.builds,
         ),
         kubernetes,
     )
 WeightsOnboarding(
     "weights",
     WeightsOnboardingArgs(
-        identity=onboarder, region=region, images=images, programs=programs, token=secrets.hugging_face
+        identity=onboarder,
+        namespace=namespace,
+        whose=whose,
+        region=region,
+        images=images,
+        programs=programs,
+        token=secrets.hugging_face,
     ),
     kubernetes,
 )

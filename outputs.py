@@ -24,9 +24,9 @@ class Server(Published):
     """Base URL of the OpenAI API, inside the cluster."""
     model: str
     """The model name to send."""
-    cache_prefix: str
+    cache_prefix: str | None = None
     """Of its start-up cache in the model bucket: another one means that the next release finds no cache, or needs one
-    to be built."""
+    to be built. None: a platform that does not say yet."""
 
 
 class GpuPool(Published):

@@ -1,15 +1,18 @@
-"""Who takes a GPU first: priority classes of servers and of the pods that only keep nodes ready."""
+"""Who takes a GPU first: priority classes of servers, of cache builds, and of the pods that only keep nodes ready."""
 
 from dataclasses import dataclass
 
 import pulumi
 from pulumi_kubernetes.scheduling.v1 import PriorityClass
 
-SERVERS, WARM_NODES = "vllm-servers", "vllm-warm-nodes"
+SERVERS, BUILDS, WARM_NODES = "vllm-servers", "vllm-cache-builds", "vllm-warm-nodes"
 """Names of the priority classes. They belong to the cluster, and the cluster to the stack."""
 
-PRIORITIES = {SERVERS: 1000, WARM_NODES: -10}
+PRIORITIES = {SERVERS: 1000, BUILDS: -5, WARM_NODES: -10}
 """Pods without a class have 0: the servers come before every other GPU pod, pause pods after.
+
+A build takes the place of a pause pod and of nobody else, and gives it to whoever serves: a server between two pods
+would else wait for the build's end.
 
 Never below -2^25: there Karpenter counts a pod's eviction as free, and a node with nothing else as empty (karpenter
 v1.14.1, pkg/utils/disruption/disruption.go, EvictionCost)."""
@@ -24,10 +27,12 @@ class PrioritiesArgs:
 
 
 class Priorities(pulumi.ComponentResource):
-    """The two classes. Pods of other teams without a class stand between them."""
+    """The classes. Pods of other teams without one come after the servers and before the rest."""
 
     servers: pulumi.Output[str]
     """Name of the servers' class."""
+    builds: pulumi.Output[str]
+    """Name of the class of cache builds."""
     warm_nodes: pulumi.Output[str]
     """Name of the pause pods' class."""
 
@@ -45,5 +50,7 @@ class Priorities(pulumi.ComponentResource):
             )
             for title, value in PRIORITIES.items()
         }
-        self.servers, self.warm_nodes = classes[SERVERS].metadata.name, classes[WARM_NODES].metadata.name
-        self.register_outputs({"servers": self.servers, "warmNodes": self.warm_nodes})
+        self.servers, self.builds, self.warm_nodes = (
+            classes[title].metadata.name for title in (SERVERS, BUILDS, WARM_NODES)
+        )
+        self.register_outputs({"servers": self.servers, "builds": self.builds, "warmNodes": self.warm_nodes})

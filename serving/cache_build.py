@@ -12,10 +12,11 @@ import pulumi
 from pulumi_kubernetes.batch.v1 import CronJob
 from pulumi_kubernetes.core.v1 import ServiceAccount
 
-from infra.gpu_pools import GpuPool, node_selector, toleration
+from infra.gpu_pools import GpuPool, node_selector
 from infra.image_cache.rewrite import ImageCacheFacts, rewritten
 from infra.naming import cache_build
 from infra.pod_identity import PodIdentity
+from serving import programs
 from serving.cache_key import CacheKey
 from serving.cache_key.server import server_key
 from serving.engine import (
@@ -27,13 +28,23 @@ from serving.engine import (
     START_LIMIT,
     STARTUP_SLACK,
 )
-from serving.jobs import never_by_itself, once
-from serving.pod import CACHE, CONTAINER, Situation, arguments, baseline, engine_container, security, volumes
+from serving.jobs import Whose, never_by_itself, once
+from serving.namespace import ServingNamespace
+from serving.pod import (
+    CACHE,
+    CONTAINER,
+    Situation,
+    arguments,
+    baseline,
+    engine_container,
+    isolated,
+    on_gpu_nodes,
+    volumes,
+)
 from serving.programs import PodPrograms
 from serving.server import ServerSettings, VllmServer, situation
 from serving.techniques import applied
 from serving.techniques.cache_restore import CACHE_RESTORE
-from serving.techniques.node_cache import PROGRAMS
 from serving.techniques.technique import Provided
 
 PUBLISH_LIMIT = 600
@@ -96,7 +107,7 @@ def pod_spec(
         service_account: the publisher's.
         selector: of the pool's nodes.
     """
-    about, key = build.about, build.key
+    about = build.about
     served = applied(baseline(about, claim), build.techniques, about, provided)
     # what a serving pod wrote on its node is never published: the Job has a folder of its own, at the same path
     pod = replace(
@@ -106,23 +117,15 @@ def pod_spec(
     )
     return {
         "restartPolicy": "Never",
-        "serviceAccountName": service_account,
-        "automountServiceAccountToken": False,
-        "enableServiceLinks": False,
-        "priorityClassName": priority,
-        "nodeSelector": dict(selector),
-        "tolerations": [toleration()],
-        "securityContext": security(about.engine.user),
+        **isolated(service_account, about.engine.user),
+        **on_gpu_nodes(selector, priority),
         "containers": [
             {
                 **engine_container(pod, about, image),
-                "command": ["python3", "-B", f"{PROGRAMS}/build.py"],
+                "command": ["python3", "-B", programs.path("build")],
                 "args": [
                     pulumi.Output.concat("--bucket=", provided.bucket),
-                    f"--engine={key.engine}",
-                    f"--gpu={key.gpu}",
-                    f"--model={key.model}",
-                    f"--fingerprint={key.fingerprint}",
+                    *build.key.arguments,
                     f"--engine-version={about.engine.version}",
                     f"--port={PORT}",
                     f"--limit={START_LIMIT + STARTUP_SLACK}",
@@ -146,6 +149,8 @@ class CacheBuildArgs:
     """Name of the server's pool."""
     images: ImageCacheFacts
     bucket: pulumi.Input[str]
+    namespace: ServingNamespace
+    whose: Whose
     publisher: PodIdentity
     served: VllmServer
     programs: PodPrograms
@@ -161,17 +166,23 @@ class CacheBuild(pulumi.ComponentResource):
     def __init__(self, name: str, args: CacheBuildArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("vllm-eks:serving:CacheBuild", name, None, opts)
         namespace = args.publisher.namespace
+        child = pulumi.ResourceOptions(parent=self, depends_on=[args.namespace])
         labels = {"app.kubernetes.io/name": "cache-build", "app.kubernetes.io/instance": args.server}
         account = ServiceAccount(
             f"{name}-publisher",
             metadata={"name": args.publisher.service_account, "namespace": namespace, "labels": labels},
             automount_service_account_token=False,
-            opts=pulumi.ResourceOptions(parent=self),
+            opts=child,
         )
         made = [
             CronJob(
                 f"{name}{build.name.removeprefix(args.server)}",
-                metadata={"name": build.name, "namespace": namespace, "labels": labels},
+                metadata={
+                    "name": build.name,
+                    "namespace": namespace,
+                    "labels": labels,
+                    "annotations": args.whose.annotations,
+                },
                 spec=never_by_itself(
                     once(
                         pod_spec(
@@ -191,7 +202,7 @@ class CacheBuild(pulumi.ComponentResource):
                         attempts=2,
                     )
                 ),
-                opts=pulumi.ResourceOptions(parent=self),
+                opts=child,
             )
             for build in args.builds
         ]

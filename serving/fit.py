@@ -1,10 +1,13 @@
 """Whether a server can run where it is put: the arithmetic of its pool's nodes, its techniques and its flags."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from operator import attrgetter
 
 from infra.gpu_pools import AGENTS_CPU, AGENTS_MEMORY, LONGEST_GRACE, GpuPool
 from infra.gpu_pools.warm_nodes import PodSize
+from serving.arguments import BadArgumentError
+from serving.cache_key.server import server_key
 from serving.engine import TEARDOWN, argument_problems
 from serving.server import ServerSettings, situation
 from serving.techniques import flag_owners, refusals, unknown_techniques
@@ -49,10 +52,25 @@ def _candidate(server: ServerSettings) -> Iterator[Problem]:
         return
     if CACHE_RESTORE.name not in server.techniques:
         yield ("candidate",), f"has a cache to be built, and techniques has no {CACHE_RESTORE.name} to use it"
-    if promoted.engine == server.engine:
-        yield ("candidate",), "is the engine as it stands; expected another version, image or args, or no candidate"
     for flag, problem in argument_problems(promoted.engine, flag_owners(server.techniques)):
         yield ("candidate", "args", flag), problem
+
+
+def _candidate_placed(server: ServerSettings, pool: GpuPool, region: str) -> Iterator[Problem]:
+    if (promoted := server.promoted) is None:
+        return
+    with suppress(BadArgumentError):
+        keys = [server_key(situation(it, pool, region), it.techniques) for it in (server, promoted)]
+        if keys[0] == keys[1]:
+            yield (
+                ("candidate",),
+                "has the cache of the engine as it stands; expected another version, image or args, or no candidate",
+            )
+    known = {problem for rule in _ONCE_PLACED for problem in rule(server, pool, region)}
+    for rule in _ONCE_PLACED:
+        for path, problem in rule(promoted, pool, region):
+            if (path, problem) not in known:
+                yield ("candidate", *path[1:]), problem
 
 
 def _gpus(server: ServerSettings, pool: GpuPool, _region: str) -> Iterator[Problem]:
@@ -98,7 +116,9 @@ def _techniques(server: ServerSettings, pool: GpuPool, region: str) -> Iterator[
 SERVER_RULES = (_shutdown, _batching, _technique_names, _arguments, _candidate)
 """What holds for a server wherever it runs. Each yields its problems."""
 
-PLACEMENT_RULES = (_gpus, _weights, _host, _techniques)
+_ONCE_PLACED = (_gpus, _weights, _host, _techniques)
+
+PLACEMENT_RULES = (*_ONCE_PLACED, _candidate_placed)
 """What holds for a server on the nodes of its pool, in a region."""
 
 

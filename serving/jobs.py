@@ -1,15 +1,33 @@
 """Job templates: what all Jobs of the stack share, and the CronJob that only holds one."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from infra.naming import ACCOUNT_ANNOTATION, CLUSTER_ANNOTATION
 from serving.pod import Manifest
 
 FAILED_CHECK, USAGE = 1, 2
 """Exit codes of the programs that another attempt would not change."""
 
+KEPT = 100
+"""Ended Jobs of one template: more than a day brings. The controller deletes those beyond, whoever made them."""
+
 NEVER = "0 0 31 2 *"
 """The 31st of February: the API wants a schedule of a CronJob that is suspended too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whose:
+    """The stack that a template belongs to."""
+
+    account: str
+    cluster: str
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """How the template says so: `ops` refuses one of another stack."""
+        return {ACCOUNT_ANNOTATION: self.account, CLUSTER_ANNOTATION: self.cluster}
 
 
 def once(pod_spec: Manifest, *, labels: Mapping[str, str], container: str, deadline: int, attempts: int) -> Manifest:
@@ -59,5 +77,8 @@ def never_by_itself(job_spec: Manifest) -> Any:
         "schedule": NEVER,
         "suspend": True,
         "concurrencyPolicy": "Forbid",
+        # Jobs go when their own time to live has passed, not when a second one of another model has failed
+        "successfulJobsHistoryLimit": KEPT,
+        "failedJobsHistoryLimit": KEPT,
         "jobTemplate": {"spec": job_spec},
     }

@@ -17,9 +17,11 @@ from infra.image_cache.rewrite import ImageCacheFacts, rewritten
 from infra.naming import ONBOARDING, shortened
 from infra.pod_identity import PodIdentity
 from infra.section import Complaint
-from serving.jobs import never_by_itself, once
+from serving import programs
+from serving.jobs import Whose, never_by_itself, once
 from serving.model import ModelUri
-from serving.pod import Manifest, security
+from serving.namespace import ServingNamespace
+from serving.pod import Manifest, isolated
 from serving.programs import PodPrograms
 
 IMAGE = "public.ecr.aws/docker/library/python:3.13.11-slim-trixie"
@@ -29,11 +31,11 @@ The programs import the standard library alone, so the engine's image (some 10 G
 add; this one is small and brings the certificates of authorities (its Dockerfile installs them).
 """
 
-FOLDER = "/scripts"
 CONTAINER = "weights"
 JOB_NAME_LIMIT = 63
 
 TOKEN = "huggingFaceToken"  # noqa: S105 - the name of the configuration key
+TOKEN_SECRET = "hugging-face-token"  # noqa: S105 - the Secret's name
 TOKEN_KEY = "token"  # noqa: S105 - the key's name in the Secret
 
 USER = 65532
@@ -100,7 +102,7 @@ def pod_spec(
     image: str,
     region: str,
     service_account: pulumi.Input[str],
-    programs: pulumi.Input[str],
+    config_map: pulumi.Input[str],
     token_secret: pulumi.Input[str] | None,
 ) -> Manifest:
     """Return the spec of the Job's pod, without the arguments that say what is copied where.
@@ -109,33 +111,31 @@ def pod_spec(
         image: `IMAGE`, as nodes pull it.
         region: of the bucket and the cluster.
         service_account: the onboarding identity's.
-        programs: name of the ConfigMap with the programs.
+        config_map: of the programs.
         token_secret: name of a Secret whose key `token` opens gated repositories.
     """
     token = {"secretKeyRef": {"name": token_secret, "key": TOKEN_KEY}}
     return {
         "restartPolicy": "Never",
-        "serviceAccountName": service_account,
-        "automountServiceAccountToken": False,
-        "enableServiceLinks": False,
+        **isolated(service_account, USER),
         "nodeSelector": {SYSTEM_LABEL: "true"},
         # the program ends at once: what it has stored stays, what it has begun is dropped by the next
         "terminationGracePeriodSeconds": 5,
-        "securityContext": security(USER),
         "containers": [
             {
                 "name": CONTAINER,
                 "image": image,
                 "imagePullPolicy": "IfNotPresent",
                 # -B: the folder is read-only
-                "command": ["python", "-B", f"{FOLDER}/onboard.py"],
+                "command": ["python", "-B", programs.path("onboard")],
                 "env": [
                     {"name": "AWS_REGION", "value": region},
                     *([{"name": "HF_TOKEN", "valueFrom": token}] if token_secret is not None else []),
                 ],
                 "resources": {
                     # memory: 20 parts of 16 MiB, the interpreter and 16 connections; disk: the log, and nothing else
-                    "requests": {"cpu": "1", "memory": "512Mi", "ephemeral-storage": "64Mi"},
+                    # cpu: what two small system nodes have left beside Karpenter; without a limit it takes what is free
+                    "requests": {"cpu": "250m", "memory": "512Mi", "ephemeral-storage": "64Mi"},
                     "limits": {"memory": "768Mi", "ephemeral-storage": "128Mi"},
                 },
                 "securityContext": {
@@ -143,10 +143,10 @@ def pod_spec(
                     "capabilities": {"drop": ["ALL"]},
                     "readOnlyRootFilesystem": True,
                 },
-                "volumeMounts": [{"name": "programs", "mountPath": FOLDER, "readOnly": True}],
+                "volumeMounts": [{"name": name, **mount} for name, mount in programs.MOUNT.items()],
             }
         ],
-        "volumes": [{"name": "programs", "configMap": {"name": programs}}],
+        "volumes": [{"name": name, **source} for name, source in programs.volume(config_map).items()],
     }
 
 
@@ -155,6 +155,8 @@ class WeightsOnboardingArgs:
     """Who copies, and with what."""
 
     identity: PodIdentity
+    namespace: ServingNamespace
+    whose: Whose
     region: str
     images: ImageCacheFacts
     programs: PodPrograms
@@ -170,7 +172,7 @@ class WeightsOnboarding(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: WeightsOnboardingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("vllm-eks:serving:WeightsOnboarding", name, None, opts)
-        child = pulumi.ResourceOptions(parent=self)
+        child = pulumi.ResourceOptions(parent=self, depends_on=[args.namespace])
         labels = {"app.kubernetes.io/name": "weights", "app.kubernetes.io/component": "onboarding"}
         where = {"namespace": args.identity.namespace, "labels": labels}
 
@@ -181,20 +183,26 @@ class WeightsOnboarding(pulumi.ComponentResource):
             opts=child,
         )
         token = (
-            Secret(f"{name}-token", metadata=where, string_data={TOKEN_KEY: args.token}, opts=child)
+            # by a fixed name: Jobs that are running find a token that was renewed
+            Secret(
+                f"{name}-token",
+                metadata={"name": TOKEN_SECRET, **where},
+                string_data={TOKEN_KEY: args.token},
+                opts=child,
+            )
             if args.token is not None
             else None
         )
         template = CronJob(
             name,
-            metadata={"name": ONBOARDING, **where},
+            metadata={"name": ONBOARDING, "annotations": args.whose.annotations, **where},
             spec=never_by_itself(
                 once(
                     pod_spec(
                         image=rewritten(IMAGE, args.images),
                         region=args.region,
                         service_account=account.metadata.name,
-                        programs=args.programs.weights,
+                        config_map=args.programs.weights,
                         token_secret=token.metadata.name if token is not None else None,
                     ),
                     labels=labels,

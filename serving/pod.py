@@ -125,6 +125,9 @@ def baseline(situation: Situation, claim: pulumi.Input[str]) -> Pod:
             "AWS_EC2_METADATA_DISABLED": "true",
             "HF_HUB_OFFLINE": "1",
             "HOME": HOME,
+            # where they lie below HOME by default; an image may say something else (VLM-05)
+            "HF_HOME": f"{HOME}/.cache/huggingface",
+            "XDG_CACHE_HOME": f"{HOME}/.cache",
             # a uid of no passwd entry has no other name, and torch asks for one (torch/_inductor, getpass)
             "USER": CONTAINER,
             "VLLM_ENGINE_READY_TIMEOUT_S": str(START_LIMIT),
@@ -166,16 +169,9 @@ def template(
             "annotations": {"karpenter.sh/do-not-disrupt": "true"},
         },
         "spec": {
-            "serviceAccountName": service_account,
-            # Pod Identity projects a token of its own; the Kubernetes API is not for the engine
-            "automountServiceAccountToken": False,
-            # a Service called `vllm` would set VLLM_PORT=tcp://... (vllm#34199)
-            "enableServiceLinks": False,
-            "priorityClassName": priority,
-            "nodeSelector": dict(node_selector),
-            "tolerations": [toleration()],
+            **isolated(service_account, situation.engine.user),
+            **on_gpu_nodes(node_selector, priority),
             "terminationGracePeriodSeconds": situation.shutdown.grace,
-            "securityContext": security(situation.engine.user),
             **_init_containers(pod, image),
             "containers": [_container(pod, situation, image)],
             "volumes": volumes(pod),
@@ -183,14 +179,31 @@ def template(
     }
 
 
-def security(user: int) -> Manifest:
-    """Return the pod's security context: one user for all of its containers that name none."""
+def isolated(service_account: pulumi.Input[str], user: int) -> Manifest:
+    """Return what keeps every pod of the stack by itself.
+
+    Args:
+        service_account: its identity in AWS.
+        user: uid and gid of all containers that name none.
+    """
     return {
-        "runAsUser": user,
-        "runAsGroup": user,
-        "runAsNonRoot": user != 0,
-        "seccompProfile": {"type": "RuntimeDefault"},
+        "serviceAccountName": service_account,
+        # Pod Identity projects a token of its own; the Kubernetes API is for none of them
+        "automountServiceAccountToken": False,
+        # a Service called `vllm` would set VLLM_PORT=tcp://... (vllm#34199)
+        "enableServiceLinks": False,
+        "securityContext": {
+            "runAsUser": user,
+            "runAsGroup": user,
+            "runAsNonRoot": user != 0,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
     }
+
+
+def on_gpu_nodes(selector: Mapping[str, str], priority: pulumi.Input[str]) -> Manifest:
+    """Return what puts a pod on the nodes of a pool. `priority`: name of a priority class."""
+    return {"priorityClassName": priority, "nodeSelector": dict(selector), "tolerations": [toleration()]}
 
 
 def volumes(pod: Pod) -> list[Manifest]:

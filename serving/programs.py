@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap
@@ -18,6 +18,13 @@ from pulumi_kubernetes.core.v1 import ConfigMap
 Program = Literal["restore", "wrapper", "ready", "build", "onboard", "verify"]
 
 SCRIPTS = Path(__file__).parent / "scripts"
+
+FOLDER = "/scripts"
+"""Where a container finds them."""
+
+_VOLUME = "programs"
+MOUNT: Mapping[str, Any] = {_VOLUME: {"mountPath": FOLDER, "readOnly": True}}
+"""The mount of every container that runs one, by volume name."""
 
 START: tuple[Program, ...] = ("restore", "wrapper", "ready")
 BUILD: tuple[Program, ...] = ("build",)
@@ -34,6 +41,16 @@ def files(*programs: Program) -> Mapping[str, str]:
         found[name] = modules[name].read_text(encoding="utf-8")
         wanted |= set(_imported(found[name])) & modules.keys() - found.keys()
     return {f"{name}.py": found[name] for name in sorted(found)}
+
+
+def path(program: Program) -> str:
+    """Return where a container finds a program."""
+    return f"{FOLDER}/{program}.py"
+
+
+def volume(config_map: pulumi.Input[str]) -> dict[str, Any]:
+    """Return the volume that shows a ConfigMap of programs, by volume name."""
+    return {_VOLUME: {"configMap": {"name": config_map}}}
 
 
 def config_map_name(label: str, content: Mapping[str, str]) -> str:
@@ -76,7 +93,8 @@ class PodPrograms(pulumi.ComponentResource):
                 # another content is another object, so nobody may change this one under a running pod
                 immutable=True,
                 data=content,
-                opts=pulumi.ResourceOptions(parent=self),
+                # it goes with its namespace: a Job that started before an `up` may yet lose its node and start again
+                opts=pulumi.ResourceOptions(parent=self, retain_on_delete=True),
             )
             return made.metadata.name
 

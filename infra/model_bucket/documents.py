@@ -1,7 +1,7 @@
 """The bucket's policy: a pure function of plain values, for the stack and for the owner of an existing bucket.
 
-It only ever denies the writing of data: a denied `s3:GetBucketPolicy` or `s3:PutBucketPolicy` would lock the
-deployer out of its own bucket, and root alone could repair it (cloudposse/terraform-aws-s3-bucket#269).
+Of requests over TLS it only ever denies the writing of data: a denied `s3:GetBucketPolicy` or `s3:PutBucketPolicy`
+would lock the deployer out of its own bucket, and root alone could repair it (cloudposse/terraform-aws-s3-bucket#269).
 """
 
 import json
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from infra.iam import Statement, deny_plaintext, read_prefixes
-from infra.model_bucket.prefixes import CACHES, DATASETS, MODELS
+from infra.model_bucket.prefixes import CACHES, DATASETS, MANIFEST, MODELS
 from infra.model_bucket.settings import ModelBucketSettings
 from infra.naming import Place, onboarding_path, publisher_path
 
@@ -58,7 +58,7 @@ def statements(settings: ModelBucketSettings, owner: Owner) -> tuple[Statement, 
             "Effect": "Deny",
             "Principal": "*",
             "Action": "s3:PutObject",
-            "Resource": f"{arn}/{CACHES}*/manifest.json",
+            "Resource": f"{arn}/{CACHES}*/{MANIFEST}",
             "Condition": {"Null": {"s3:if-none-match": "true"}, "Bool": {"s3:ObjectCreationOperation": "true"}},
         },
         # caches hold pickles: who writes one runs code on each node that restores it

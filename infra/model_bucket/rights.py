@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pulumi
 
 from infra.iam import Statement, below, read_prefixes
-from infra.model_bucket.prefixes import MODELS
+from infra.model_bucket.prefixes import MANIFEST, MODELS
 
 _PUT = ("s3:PutObject", "s3:AbortMultipartUpload")
 """PutObject covers every step of a multipart upload but its end without an object."""
@@ -31,7 +31,8 @@ def publisher(
 ) -> tuple[Statement, ...]:
     """Return the rights of a server's cache build: it reads the model and writes its own keys.
 
-    It neither lists nor reads caches: a conditional write finds out whether there is one already.
+    Of caches it reads its own manifests alone, to find out whether a GPU has to work for it. It may not list them, so
+    one that is not there answers 403: good enough, and an inline policy has room for 10,240 characters.
 
     Args:
         bucket_arn: of the model bucket.
@@ -41,6 +42,12 @@ def publisher(
     """
     return (
         *read_prefixes(bucket_arn, model),
+        {
+            "Sid": "Manifests",
+            "Effect": "Allow",
+            "Action": "s3:GetObject",
+            "Resource": [below(bucket_arn, f"/{folder}{MANIFEST}") for folder in sorted(folders)],
+        },
         {
             "Sid": "Publish",
             "Effect": "Allow",

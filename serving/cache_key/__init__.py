@@ -72,6 +72,16 @@ class CacheKey:
         return f"{self.folder}{BASE}/"
 
     @property
+    def arguments(self) -> list[str]:
+        """How the programs in pods are told of it."""
+        return [
+            f"--engine={self.engine}",
+            f"--gpu={self.gpu}",
+            f"--model={self.model}",
+            f"--fingerprint={self.fingerprint}",
+        ]
+
+    @property
     def prefixes(self) -> tuple[str, str]:
         """The two folders in the order of a restore: all that a server's publisher may write."""
         return self.exact, self.base
@@ -104,6 +114,8 @@ def explained(server: KeyedServer) -> Mapping[str, JsonValue]:
     facts: dict[str, JsonValue] = {
         "engine.image": _pulled(engine),
         "engine.version": engine.version,
+        # another user cannot write into the folder that this one filled on a node
+        "engine.user": engine.user,
         "gpu.product": server.pool.product,
         # one product can come in two sizes, with two names in CUDA, which torch compares: a100 of p4d and p4de
         "gpu.memoryMib": [*sorted({kind.gpu_memory for kind in server.pool.types})],

@@ -4,16 +4,11 @@ The official images hold no `.pyc`, and their root is thrown away with each cont
 of files (vllm#55422). With cache-restore they come to a new node inside the archives.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from serving.engine import ROOT
 from serving.pod import Pod, Situation
 from serving.techniques.technique import Provided, Saving, Technique
-
-
-def _refusals(_situation: Situation) -> Iterator[str]:
-    yield from ()
 
 
 def _apply(pod: Pod, _situation: Situation, _provided: Provided) -> Pod:
@@ -30,6 +25,5 @@ BYTECODE_CACHE = Technique(
     ),
     flags=(),
     needs=("node-cache",),
-    refusals=_refusals,
     apply=_apply,
 )

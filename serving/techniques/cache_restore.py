@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import pulumi
 
+from serving import programs
 from serving.engine import RESTORE_LIMIT
 from serving.pod import Pod, Situation
-from serving.techniques.node_cache import FOLDER, NODE_CACHES, PROGRAMS, preparing
+from serving.techniques.node_cache import NODE_CACHES, PREPARER, preparing
 from serving.techniques.technique import Provided, Saving, Technique
 
 SENT_ON = ("AWS_REGION",)
@@ -28,27 +29,24 @@ def _refusals(situation: Situation) -> Iterator[str]:
 
 
 def _apply(pod: Pod, situation: Situation, provided: Provided) -> Pod:
-    user, key = situation.engine.user, provided.key
+    user = situation.engine.user
     shared = preparing(user)
     container = {
         **shared,
         # -S: without site-packages it starts in 30 ms; the image's hold thousands of names
-        "command": ["python3", "-S", "-B", f"{PROGRAMS}/restore.py"],
+        "command": ["python3", "-S", "-B", programs.path("restore")],
         "args": [
             pulumi.Output.concat("--bucket=", provided.bucket),
-            f"--engine={key.engine}",
-            f"--gpu={key.gpu}",
-            f"--model={key.model}",
-            f"--fingerprint={key.fingerprint}",
+            *provided.key.arguments,
             f"--server={provided.server}",
             f"--cache={NODE_CACHES}",
             f"--limit={RESTORE_LIMIT}",
             *([f"--owner={user}:{user}"] if user else []),
         ],
         "env": [*shared["env"], *({"name": name, "value": pod.env[name]} for name in SENT_ON)],
-        "volumeMounts": [*shared["volumeMounts"], {"name": "programs", "mountPath": PROGRAMS, "readOnly": True}],
+        "volumeMounts": [*shared["volumeMounts"], *({"name": name, **mount} for name, mount in programs.MOUNT.items())],
     }
-    return replace(pod, before={**pod.before, FOLDER: container})
+    return replace(pod, before={**pod.before, PREPARER: container})
 
 
 CACHE_RESTORE = Technique(

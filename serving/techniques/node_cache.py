@@ -4,30 +4,29 @@ Every cache lies below `ROOT`, and the engine runs below a parent that gives up 
 outlives a container would otherwise carry one bad file from crash to crash.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from serving import programs
 from serving.engine import PORT, ROOT
 from serving.pod import CACHE, Pod, Situation
 from serving.techniques.technique import Provided, Saving, Technique
 
-PROGRAMS = "/scripts"
-"""Where the engine's container finds the programs around it."""
-
 NODE_CACHES = "/node-cache"
 """Where containers that prepare a folder see those of all servers."""
 
-FOLDER = "cache"
+PREPARER = "cache"
 """The container that prepares the folder: kubelet would make it as root, without asking (VLM-05)."""
 
-PREPARING = ("CHOWN", "DAC_OVERRIDE", "FOWNER")
-"""Capabilities to give a folder to another user."""
+TO_GIVE_AWAY = ("CHOWN", "DAC_OVERRIDE", "FOWNER")
+"""Capabilities that it takes to fill a folder and give it to another user."""
 
 PATHS = {
     # the engine hashes none of them, and dies on a compile cache that was recorded below another path (gpu.md 0.1)
     "CUDA_CACHE_PATH": f"{ROOT}/nv",
     "FLASHINFER_WORKSPACE_BASE": f"{ROOT}/flashinfer",
+    # vLLM sets its own for what it compiles (vllm.md 1.4)
+    "TORCHINDUCTOR_CACHE_DIR": f"{ROOT}/inductor",
     "TRITON_CACHE_DIR": f"{ROOT}/triton",
     "VLLM_CACHE_ROOT": f"{ROOT}/vllm",
 }
@@ -40,7 +39,11 @@ def folder(provided: Provided) -> str:
 
 
 def preparing(user: int) -> dict[str, Any]:
-    """Return what containers that prepare a folder share: root for nobody else's sake, no GPU, little memory."""
+    """Return what containers that prepare a folder share: no GPU, little memory, and root, who owns the node's disk.
+
+    Args:
+        user: whom the folder is for.
+    """
     return {
         # the image's own environment asks for all GPUs, and the node's runtime would give them
         "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}],
@@ -50,7 +53,7 @@ def preparing(user: int) -> dict[str, Any]:
             "runAsGroup": 0,
             "runAsNonRoot": False,
             "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"], **({"add": list(PREPARING)} if user else {})},
+            "capabilities": {"drop": ["ALL"], **({"add": list(TO_GIVE_AWAY)} if user else {})},
         },
         "volumeMounts": [{"name": CACHE, "mountPath": NODE_CACHES}],
     }
@@ -61,10 +64,6 @@ def _handed_over(user: int, path: str) -> dict[str, Any]:
     return {**preparing(user), "command": ["install", "-d", "-o", owner, "-g", owner, f"{NODE_CACHES}/{path}"]}
 
 
-def _refusals(_situation: Situation) -> Iterator[str]:
-    yield from ()
-
-
 def _apply(pod: Pod, situation: Situation, provided: Provided) -> Pod:
     user, path = situation.engine.user, folder(provided)
     return replace(
@@ -73,17 +72,17 @@ def _apply(pod: Pod, situation: Situation, provided: Provided) -> Pod:
         volumes={
             **pod.volumes,
             CACHE: {"hostPath": {"path": situation.node_caches, "type": "DirectoryOrCreate"}},
-            "programs": {"configMap": {"name": provided.programs}},
+            **programs.volume(provided.programs),
         },
         mounts={
             **pod.mounts,
             CACHE: {"mountPath": ROOT, "subPath": path},
-            "programs": {"mountPath": PROGRAMS, "readOnly": True},
+            **programs.MOUNT,
         },
         # -B: bytecode of these few is not worth a place in the cache
-        parent=("python3", "-B", f"{PROGRAMS}/wrapper.py", ROOT),
-        started={"exec": {"command": ["python3", "-S", "-B", f"{PROGRAMS}/ready.py", ROOT, str(PORT)]}},
-        before={**pod.before, FOLDER: _handed_over(user, path)} if user else pod.before,
+        parent=("python3", "-B", programs.path("wrapper"), ROOT),
+        started={"exec": {"command": ["python3", "-S", "-B", programs.path("ready"), ROOT, str(PORT)]}},
+        before={**pod.before, PREPARER: _handed_over(user, path)} if user else pod.before,
     )
 
 
@@ -94,6 +93,5 @@ NODE_CACHE = Technique(
         seconds=71.0, evidence="measured", source="article 000: a second pod on a node, 204 s -> 133 s, g7e.2xlarge"
     ),
     flags=(),
-    refusals=_refusals,
     apply=_apply,
 )

@@ -49,7 +49,7 @@ class Technique:
     """Flags of `vllm serve` that it sets: no stack file may set them beside it."""
     needs: tuple[str, ...] = ()
     """Techniques that it builds on: they come before it in the table."""
-    refusals: Callable[[Situation], Iterator[str]]
+    refusals: Callable[[Situation], Iterator[str]] = lambda _: iter(())
     """What must hold before it may be used: yields a sentence, with the sum, for each thing that does not."""
     apply: Callable[[Pod, Situation, Provided], Pod]
     """Returns the changed pod."""

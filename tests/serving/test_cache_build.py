@@ -16,6 +16,7 @@ from settings import parse
 from tests.harness import REGION, Recording, document, record_program, stack_settings
 
 CRON_JOB = "kubernetes:batch/v1:CronJob"
+PRIORITY_CLASS = "kubernetes:scheduling.k8s.io/v1:PriorityClass"
 CANDIDATE = {"version": "0.33.0", "image": "registry.example/vllm:v2", "args": {"enforce-eager": True}}
 CRON_JOB_NAME_LIMIT = 52
 """The API adds eleven characters of a time to it and keeps the sum within 63."""
@@ -85,11 +86,15 @@ def test_a_build_has_no_probe_no_port_and_nothing_beside_it(dev: Recording) -> N
     assert not service.items() <= job(dev)["template"]["metadata"]["labels"].items()
 
 
-def test_a_build_runs_on_the_servers_pool_and_gives_way_to_no_server(dev: Recording) -> None:
+def test_a_build_runs_on_the_servers_pool_and_takes_only_a_pause_pods_place(dev: Recording) -> None:
+    """A server between two pods would else wait for the build's end, an hour and a half at most."""
     spec = job(dev)["template"]["spec"]
     served = dev.one("kubernetes:apps/v1:Deployment").inputs["spec"]["template"]["spec"]
-    for part in ("nodeSelector", "tolerations", "priorityClassName"):
+    for part in ("nodeSelector", "tolerations"):
         assert spec[part] == served[part]
+    priorities = {it.inputs["metadata"]["name"]: it.inputs["value"] for it in dev.all(PRIORITY_CLASS)}
+    build, server = (priorities[it["priorityClassName"]] for it in (spec, served))
+    assert priorities["vllm-warm-nodes"] < build < 0 < server
     assert job(dev)["template"]["metadata"]["annotations"] == {"karpenter.sh/do-not-disrupt": "true"}
 
 
@@ -97,6 +102,39 @@ def test_a_template_never_runs_by_itself(recording: Recording) -> None:
     for one in recording.all(CRON_JOB):
         assert one.inputs["spec"]["suspend"] is True
         assert one.inputs["spec"]["schedule"] == "0 0 31 2 *"
+
+
+def test_an_ended_job_stays_for_a_day_however_many_others_end(recording: Recording) -> None:
+    """The controller keeps one failed Job and three others of a CronJob by default, also of those made by hand."""
+    for one in recording.all(CRON_JOB):
+        assert one.inputs["spec"]["jobTemplate"]["spec"]["ttlSecondsAfterFinished"] == 24 * 3600
+        assert one.inputs["spec"]["successfulJobsHistoryLimit"] == one.inputs["spec"]["failedJobsHistoryLimit"] == 100
+
+
+def test_a_template_says_whose_it_is(recording: Recording, stack: str) -> None:
+    settings = stack_settings(stack)
+    for one in recording.all(CRON_JOB):
+        assert one.inputs["metadata"]["annotations"] == {
+            "vllm-eks/account": settings["account"]["id"],
+            "vllm-eks/cluster": settings["name"],
+        }
+
+
+def test_every_object_of_a_namespace_comes_after_it(recording: Recording) -> None:
+    namespace = recording.one("kubernetes:core/v1:Namespace")
+    inside = [
+        it
+        for it in recording.registered
+        if it.kind.startswith("kubernetes:")
+        and it.inputs.get("metadata", {}).get("namespace") == namespace.inputs["metadata"]["name"]
+    ]
+    assert len(inside) >= 9
+    assert [it.urn for it in inside if namespace.urn not in recording.needs(it.urn)] == []
+
+
+def test_programs_outlive_an_update_for_jobs_that_run(dev: Recording) -> None:
+    """A Job that loses its node after an `up` would wait for a ConfigMap that nobody makes again."""
+    assert all(it.options["retain_on_delete"] for it in dev.all("kubernetes:core/v1:ConfigMap"))
 
 
 def test_a_build_that_has_failed_a_check_is_not_tried_again_and_one_that_lost_its_node_is(dev: Recording) -> None:

@@ -73,15 +73,18 @@ def test_VLM_05_everything_that_an_engine_writes_lies_below_its_mount() -> None:
     assert below == {
         "CUDA_CACHE_PATH",
         "FLASHINFER_WORKSPACE_BASE",
+        "HF_HOME",
         "HOME",
         "PYTHONPYCACHEPREFIX",
+        "TORCHINDUCTOR_CACHE_DIR",
         "TRITON_CACHE_DIR",
         "VLLM_CACHE_ROOT",
+        "XDG_CACHE_HOME",
     }
     assert env["HOME"] == HOME
-    # they follow HOME; torch's is set by vLLM itself (vllm.md 1.4)
-    assert not {"HF_HOME", "XDG_CACHE_HOME", "TORCHINDUCTOR_CACHE_DIR"} & env.keys()
-    paths = [PurePosixPath(env[name]) for name in below]
+    of_home = {"HF_HOME", "XDG_CACHE_HOME"}
+    assert all(env[name].startswith(f"{HOME}/.cache") for name in of_home)
+    paths = [PurePosixPath(env[name]) for name in below - of_home]
     assert not [one for one in paths for other in paths if one != other and one.is_relative_to(other)]
 
 

@@ -12,7 +12,7 @@ from infra.image_cache.reference import image_reference
 from rehearsal.providers.values import SECRET as SECRET_VALUE
 from rehearsal.providers.values import SIGNATURE
 from serving.model import ModelUri
-from serving.onboard import CONTAINER, FOLDER, IMAGE, TOKEN, Onboarding, hugging_face_token
+from serving.onboard import CONTAINER, IMAGE, TOKEN, Onboarding, hugging_face_token
 from serving.programs import WEIGHTS, files
 from tests.harness import Recording, record_program, stack_settings
 
@@ -68,7 +68,24 @@ def test_it_runs_on_a_system_node_and_states_its_disk(dev: Recording) -> None:
     resources = container(dev)["resources"]
     assert pod(dev)["nodeSelector"] == {SYSTEM_LABEL: "true"}
     assert resources["requests"]["ephemeral-storage"] == "64Mi"
+    assert "cpu" not in resources["limits"]
     assert "nvidia.com/gpu" not in str(job(dev))
+
+
+ALLOCATABLE = 1930
+"""Millicores of a node with 2 vCPU (EKS reserves 6 % of the first, 1 % of the second)."""
+
+AGENTS = 50 + 100 + 30 + 100 + 100
+"""Millicores that add-ons ask of it: VPC CNI, kube-proxy, the Mountpoint driver, CoreDNS, metrics server."""
+
+
+def test_two_of_it_fit_on_the_smallest_system_node_beside_karpenter(dev: Recording) -> None:
+    """Its two replicas stand on two nodes; nothing makes a third one, so a Job that does not fit waits for ever."""
+    asked = container(dev)["resources"]["requests"]["cpu"]
+    release = dev.one("kubernetes:helm.sh/v3:Release", "karpenter").inputs["values"]["controller"]["resources"]
+    controller = 1000 * int(release["requests"]["cpu"])
+    assert asked.endswith("m")
+    assert 2 * int(asked.removesuffix("m")) + controller + AGENTS <= ALLOCATABLE
 
 
 def test_it_has_no_kubernetes_token_and_no_service_links(dev: Recording) -> None:
@@ -84,7 +101,7 @@ def test_its_programs_are_mounted_with_all_that_they_import(dev: Recording) -> N
         if it.inputs["metadata"]["name"] == volume["configMap"]["name"]
     ]
     assert found["data"] == dict(files(*WEIGHTS))
-    assert container(dev)["command"] == ["python", "-B", f"{FOLDER}/onboard.py"]
+    assert container(dev)["command"] == ["python", "-B", "/scripts/onboard.py"]
     assert "onboard.py" in found["data"]
 
 
@@ -104,7 +121,8 @@ def test_PUL_02_a_token_is_a_secret_from_the_configuration_to_the_pod() -> None:
     (variable,) = [it for it in container(recording)["env"] if it["name"] == "HF_TOKEN"]
     reference = variable["valueFrom"]["secretKeyRef"]
     assert reference["key"] == "token"
-    assert reference["name"].startswith(secret.name)
+    # the same after the token was renewed: a Job that is tried again finds it
+    assert reference["name"] == secret.inputs["metadata"]["name"] == "hugging-face-token"
     assert [it.name for it, text in recording.strings() if HUB_TOKEN in text] == [secret.name]
 
 

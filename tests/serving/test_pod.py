@@ -150,15 +150,18 @@ def test_the_environment_of_the_baseline_is_complete_and_the_same_everywhere(con
         "AWS_REGION": "us-west-2",
         "CUDA_CACHE_PATH": "/vllm-cache/nv",
         "FLASHINFER_WORKSPACE_BASE": "/vllm-cache/flashinfer",
+        "HF_HOME": "/vllm-cache/home/.cache/huggingface",
         "HF_HUB_OFFLINE": "1",
         "HOME": "/vllm-cache/home",
         "PYTHONPYCACHEPREFIX": "/vllm-cache/pycache",
         "RUNAI_STREAMER_S3_TARGET_GBPS": "50",
+        "TORCHINDUCTOR_CACHE_DIR": "/vllm-cache/inductor",
         "TRITON_CACHE_DIR": "/vllm-cache/triton",
         "USER": "vllm",
         "VLLM_CACHE_ROOT": "/vllm-cache/vllm",
         "VLLM_ENGINE_READY_TIMEOUT_S": "1800",
         "VLLM_NO_USAGE_STATS": "1",
+        "XDG_CACHE_HOME": "/vllm-cache/home/.cache",
     }
 
 

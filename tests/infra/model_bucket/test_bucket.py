@@ -93,9 +93,11 @@ def test_IAM_03_every_identity_of_a_stack_has_its_right_to_the_customer_key() ->
     of_key = f"arn:aws:kms:{REGION}:{raw['account']['id']}:key/1234"
     raw["modelBucket"]["encryption"] = of_key
     recording = record_program(raw)
-    for identity in ("gemma-server", "mountpoint-reader"):
-        decrypt = document(recording.one(iam.RolePolicy, identity), "policy")["Statement"][-1]
-        assert (decrypt["Action"], decrypt["Resource"]) == ("kms:Decrypt", of_key)
+    writes = ["kms:GenerateDataKey", "kms:Decrypt"]
+    rights = {"gemma-server": "kms:Decrypt", "mountpoint-reader": "kms:Decrypt"}
+    for identity, actions in (rights | {"gemma-publisher": writes, "onboarding": writes}).items():
+        of_the_key = document(recording.one(iam.RolePolicy, identity), "policy")["Statement"][-1]
+        assert (of_the_key["Action"], of_the_key["Resource"]) == (actions, of_key)
     (rule,) = recording.one(s3.BucketServerSideEncryptionConfiguration).inputs["rules"]
     assert rule["applyServerSideEncryptionByDefault"]["kmsMasterKeyId"] == of_key
 

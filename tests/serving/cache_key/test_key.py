@@ -33,8 +33,7 @@ MOVES: dict[str, tuple[Any, bool]] = {
     "engine.gpuMemoryUtilization": (0.85, True),
     "engine.tensorParallel": (2, True),
     "engine.args": ({"kv-cache-dtype": "fp8"}, True),
-    # files are given to whoever runs the engine; what is in them does not depend on that
-    "engine.user": (2000, False),
+    "engine.user": (2000, True),
     "candidate": ({"version": "0.33.0", "args": {}}, False),
     "techniques": ([], True),
     "resources.cpu": (5, False),
@@ -238,16 +237,17 @@ def test_VLM_05_a_cache_written_in_another_place_is_never_this_servers(name: str
 
 def test_an_explanation_is_in_the_order_in_which_people_read_it() -> None:
     facts = explained(server())
-    assert list(facts)[:7] == [
+    assert list(facts)[:8] == [
         "engine.image",
         "engine.version",
+        "engine.user",
         "gpu.product",
         "gpu.memoryMib",
         "gpu.count",
         "model.uri",
         "model.argument",
     ]
-    rest = [name.partition(".")[0] for name in list(facts)[7:]]
+    rest = [name.partition(".")[0] for name in list(facts)[8:]]
     assert rest == sorted(rest, reverse=True)
 
 

@@ -32,6 +32,7 @@ from infra.network import Network, NetworkArgs
 from infra.pod_identity import PodIdentity, PodIdentityArgs
 from infra.priorities import Priorities, PrioritiesArgs
 from serving.cache_build import CacheBuild, CacheBuildArgs, builds
+from serving.jobs import Whose
 from serving.namespace import ServingNamespace, ServingNamespaceArgs
 from serving.onboard import WeightsOnboarding, WeightsOnboardingArgs
 from serving.programs import PodPrograms, PodProgramsArgs
@@ -197,6 +198,8 @@ def _cache_build(name: str) -> CacheBuildArgs:
         pool=DEV.servers["gemma"].pool,
         images=IMAGES,
         bucket="b",
+        namespace=ServingNamespace(f"{name}-in", _namespace(f"{name}-in")),
+        whose=Whose(account="000000000000", cluster="c"),
         publisher=PodIdentity(f"{name}-publisher", _pod_identity(f"{name}-publisher")),
         served=VllmServer(f"{name}-served", _server(f"{name}-served")),
         programs=PodPrograms(f"{name}-programs", _programs(name)),
@@ -207,6 +210,8 @@ def _cache_build(name: str) -> CacheBuildArgs:
 def _onboarding(name: str) -> WeightsOnboardingArgs:
     return WeightsOnboardingArgs(
         identity=PodIdentity(f"{name}-id", _pod_identity(name)),
+        namespace=ServingNamespace(f"{name}-in", _namespace(f"{name}-in")),
+        whose=Whose(account="000000000000", cluster="c"),
         region=REGION,
         images=IMAGES,
         programs=PodPrograms(f"{name}-programs", _programs(name)),

@@ -98,7 +98,8 @@ SERVERS = (
     Toggle(
         path="servers.gemma.engine.user",
         value=2000,
-        changes=("PersistentVolume gemma-models", *_TEMPLATE),
+        changes=("PersistentVolume gemma-models", *_KEY),
+        outputs=("servers",),
     ),
     *(
         Toggle(path=f"servers.gemma.{key}", value=value, changes=_TEMPLATE)
