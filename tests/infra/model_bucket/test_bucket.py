@@ -1,6 +1,7 @@
 """The bucket as it is registered: one that the stack makes, and one that is there already."""
 
 import json
+from fnmatch import fnmatchcase
 from typing import Any
 
 import grpc
@@ -175,3 +176,16 @@ def test_an_existing_bucket_that_is_not_there_is_one_line(monkeypatch: pytest.Mo
         'modelBucket.name: "b-models"; existing is true, and invoke of aws:s3/getBucket:getBucket failed: 1 error'
         " occurred: * reading S3 Bucket (b-models): couldn't find resource"
     )
+
+
+@pytest.mark.parametrize(
+    ("statement", "role"), [("CachesByPublishers", "gemma-publisher"), ("ModelsByOnboarding", "onboarding")]
+)
+def test_the_policy_lets_through_the_roles_that_the_stack_makes_and_no_other(
+    recording: Recording, statement: str, role: str
+) -> None:
+    """Paths: without its own, a role is kept off by the bucket's policy whatever rights it has."""
+    (denial,) = [it for it in document(recording.one(s3.BucketPolicy), "policy")["Statement"] if it["Sid"] == statement]
+    patterns = denial["Condition"]["ArnNotLike"]["aws:PrincipalArn"]
+    made = {it.name: f"arn:aws:iam::000000000000:role{it.inputs.get('path', '/')}x" for it in recording.all(iam.Role)}
+    assert [name for name, arn in made.items() if any(fnmatchcase(arn, it) for it in patterns)] == [role]
