@@ -27,6 +27,9 @@ from pydantic.alias_generators import to_camel
 SHOWN_VALUE = 80
 """Characters of a refused value that a message repeats."""
 
+LONGEST_PROBLEM = 2000
+"""Characters of what is said about one mistake: it may repeat a list of what was written."""
+
 FEW = 20
 """Allowed words that a message lists."""
 
@@ -66,7 +69,8 @@ class Complaint:
     def __str__(self) -> str:
         """Return the line that the user reads: `servers.chat.pool: "g7": ...`. It is one line whatever it repeats."""
         steps = (step if len(step) <= SHOWN_VALUE else f"{step[:SHOWN_VALUE]}..." for step in map(str, self.path))
-        line = f"{'.'.join(steps)}: {self.problem}"
+        problem = self.problem if len(self.problem) <= LONGEST_PROBLEM else f"{self.problem[:LONGEST_PROBLEM]}..."
+        line = f"{'.'.join(steps)}: {problem}"
         return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in line)
 
 

@@ -8,7 +8,7 @@ from infra.gpu_pools import AGENTS_CPU, AGENTS_MEMORY, LONGEST_GRACE, GpuPool
 from infra.gpu_pools.warm_nodes import PodSize
 from serving.arguments import BadArgumentError
 from serving.cache_key.server import server_key
-from serving.engine import TEARDOWN, argument_problems
+from serving.engine import OWN_FLAGS, TEARDOWN, argument_problems
 from serving.server import ServerSettings, situation
 from serving.techniques import flag_owners, refusals, unknown_techniques
 from serving.techniques.cache_restore import CACHE_RESTORE
@@ -53,7 +53,9 @@ def _candidate(server: ServerSettings) -> Iterator[Problem]:
     if CACHE_RESTORE.name not in server.techniques:
         yield ("candidate",), f"has a cache to be built, and techniques has no {CACHE_RESTORE.name} to use it"
     for flag, problem in argument_problems(promoted.engine, flag_owners(server.techniques)):
-        yield ("candidate", "args", flag), problem
+        key = OWN_FLAGS.get(flag.lstrip("-"))
+        shared = f"a candidate has the {key} of its server; change it there, in the release that promotes it"
+        yield ("candidate", "args", flag), shared if key else problem
 
 
 def _candidate_placed(server: ServerSettings, pool: GpuPool, region: str) -> Iterator[Problem]:

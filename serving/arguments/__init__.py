@@ -51,6 +51,10 @@ def table(engine: str) -> Mapping[str, Argument]:
     return TypeAdapter(dict[str, Argument]).validate_python(content["flags"])
 
 
+LONGEST = 128 * 1024
+"""Bytes of one argument, with the zero at its end: MAX_ARG_STRLEN (execve(2))."""
+
+
 def written(engine: str, flag: str, value: object) -> tuple[str, ...]:
     """Return the command-line items of one flag.
 
@@ -67,8 +71,14 @@ def written(engine: str, flag: str, value: object) -> tuple[str, ...]:
         texts = [_text(argument, item) for item in values]
         if dashed := next((text for text in texts if text.startswith("-")), None):
             raise BadArgumentError(f"{dashed} would be read as another flag")
-        return (f"--{flag}", *map(_literal, texts))
-    return (f"--{flag}={_literal(_text(argument, value))}",)
+        return tuple(map(_passed, (f"--{flag}", *map(_literal, texts))))
+    return (_passed(f"--{flag}={_literal(_text(argument, value))}"),)
+
+
+def _passed(item: str) -> str:
+    if (size := len(item.encode())) >= LONGEST:
+        raise BadArgumentError(f"{size} bytes; Linux gives a process no argument of {LONGEST} and more")
+    return item
 
 
 def _known(engine: str, flag: str) -> Argument:

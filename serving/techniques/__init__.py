@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from infra.section import nearest
+from infra.section import nearest, shown
 from serving.pod import Pod, Situation
 from serving.techniques.bytecode_cache import BYTECODE_CACHE
 from serving.techniques.cache_restore import CACHE_RESTORE
@@ -32,7 +32,7 @@ def unknown_techniques(names: Sequence[str]) -> Iterator[str]:
     """Yield a sentence for each name that is no technique's."""
     for name in names:
         if name not in TECHNIQUES:
-            yield f'no technique "{name}"; {nearest(name, list(TECHNIQUES))}'
+            yield f"no technique {shown(name)}; {nearest(name, list(TECHNIQUES))}"
 
 
 def refusals(names: Sequence[str], situation: Situation) -> Iterator[str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from serving.arguments import ENGINES, BadArgumentError, table, written
+from serving.arguments import ENGINES, LONGEST, BadArgumentError, table, written
 from serving.engine import OWN_FLAGS, REFUSED
 from serving.techniques import TECHNIQUES
 from tests.harness import Recording, stack_settings
@@ -162,3 +162,13 @@ def test_the_command_line_of_every_stack_parses_against_its_engines_table(record
 
 def test_nothing_secret_is_on_the_command_line(recording: Recording) -> None:
     assert not [item for item in arguments(recording) if "key" in item.partition("=")[0]]
+
+
+@BOTH
+def test_an_argument_that_no_process_can_be_given_is_refused(engine: str) -> None:
+    """The pod would be admitted, and its engine never start: `argument list too long`."""
+    room = LONGEST - len("--chat-template=") - 1
+    assert written(engine, "chat-template", "x" * room)
+    assert refusal(engine, "chat-template", "x" * (room + 1)) == (
+        "131072 bytes; Linux gives a process no argument of 131072 and more"
+    )
