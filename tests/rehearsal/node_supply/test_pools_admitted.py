@@ -98,7 +98,7 @@ def test_the_pools_of_a_stack_file_are_admitted(ask: Callable[..., Report], stac
         "Namespace": 1,
         "NodePool": count,
         "EC2NodeClass": count,
-        "PriorityClass": 2,
+        "PriorityClass": 3,
         "Deployment": count,
         "Pod of Deployment": count,
     }
@@ -116,7 +116,7 @@ def test_four_products_in_four_shapes_on_two_systems_are_admitted(ask: Callable[
         "Namespace": 1,
         "NodePool": 32,
         "EC2NodeClass": 32,
-        "PriorityClass": 2,
+        "PriorityClass": 3,
         "Deployment": warm,
         "Pod of Deployment": warm,
     }
