@@ -29,6 +29,10 @@ EVERY_TAINT: Mapping[str, str] = {"operator": "Exists"}
 TECHNIQUES_ANNOTATION = "vllm-eks/techniques"
 """On a server's Deployment, not on its pod: what its start is made of, for people and for the plan."""
 
+ACCOUNT_ANNOTATION = "vllm-eks/account"
+CLUSTER_ANNOTATION = "vllm-eks/cluster"
+"""On Job templates: whose they are, so that a kubeconfig of another cluster is noticed."""
+
 FORBIDDEN_SERVICE_NAMES = re.compile(r"^vllm(-|$)")
 """A Service `vllm` puts VLLM_PORT=tcp://... into every pod of its namespace and kills vLLM there (vllm#34199)."""
 

@@ -27,12 +27,13 @@ def started(cluster: Cluster, stack: Stack, name: str, server: ServerSettings, *
         candidate: which of the two templates.
 
     Raises:
-        RefusedError: there is no template, it is an older one, a build is running, or there is no free GPU.
+        RefusedError: there is no template, it is an older one or another stack's, a build is running, or there is no
+            free GPU.
         UnclearError: the cluster does not tell.
     """
     namespace, path = stack.settings.namespace, f"servers.{name}.cacheBuild"
     missing = "`pulumi up` makes it for a server with the technique cache-restore"
-    template = jobs.template(cluster, namespace, cache_build(name, candidate=candidate), why_missing=missing)
+    template = jobs.template(cluster, stack, cache_build(name, candidate=candidate), why_missing=missing)
     pod = template["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     built = [it.removeprefix(FINGERPRINT) for it in pod["containers"][0]["args"] if it.startswith(FINGERPRINT)]
     fingerprint = cache_key(keyed_server(stack, server)).fingerprint
@@ -46,7 +47,10 @@ def started(cluster: Cluster, stack: Stack, name: str, server: ServerSettings, *
         raise RefusedError(f"{path}: {busy[0]} is still running; follow it: {jobs.follow_by_hand(namespace, busy[0])}")
     limit = stack.settings.gpu_pools[server.pool].max_gpus
     refuse_without_room(path, server.pool, limit, gpus(pod), pods(cluster))
-    return jobs.start(cluster, jobs.job(template, jobs.random_name(template)))
+    # one name for both kinds: of two who come this far at once the API server refuses one
+    only = cache_build(name)
+    jobs.make_way(cluster, namespace, only)
+    return jobs.start(cluster, jobs.job(template, only))
 
 
 def verdict(title: str, end: End) -> tuple[str, int]:
@@ -58,5 +62,4 @@ def verdict(title: str, end: End) -> tuple[str, int]:
     """
     if report := BUILD_LINE.search(end.message):
         return report[0], BUILD_EXIT.get(report["outcome"], FAILED_CHECK)
-    known = [f"exit code {end.code}" if end.code is not None else "no pod is left", end.reason]
-    return f"{title}: ended without a report ({'; '.join(filter(None, known))})", UNCLEAR
+    return end.without_report(title), UNCLEAR

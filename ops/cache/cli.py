@@ -98,7 +98,9 @@ def list_(stack: StackName = "dev", as_json: Json = False) -> None:
 @cache.command()
 def prune(
     stack: StackName = "dev",
-    unused: Annotated[bool, typer.Option("--unused", help="also caches that no server or candidate uses")] = False,
+    unused: Annotated[
+        bool, typer.Option("--unused", help="also caches older than a day that no server or candidate uses")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="do it; without, only say what would go")] = False,
 ) -> None:
     """Remove archives that no manifest names and that are older than a day."""

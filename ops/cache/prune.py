@@ -4,14 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from ops import aws
-from ops.cache.shelf import Item, Shelf, described
+from ops.cache.shelf import Item, Shelf, bucket_of, described
 from ops.failures import UnclearError
 from ops.programs import MANIFEST
 from ops.stack_file import Stack
 from ops.terminal import columns, size
 
 SAFE_AGE = timedelta(days=1)
-"""A build uploads its archive before its manifest, minutes apart: an archive of today may be about to be named."""
+"""A build uploads its archive before its manifest, minutes apart: an archive of today may be about to be named. And a
+cache of today may be a branch's, whose stack file is not the one that is read here."""
 
 BATCH = 1000
 """Keys that DeleteObjects takes."""
@@ -42,25 +43,27 @@ def pruned(stack: Stack, *, unused: bool, really: bool) -> str:
 def chosen(shelves: Iterable[Shelf], now: datetime, *, unused: bool) -> Iterator[tuple[Item, str]]:
     """Yield what may go, with why."""
     for shelf in shelves:
+        settled = all(now - item.modified > SAFE_AGE for item in shelf.items)
         for item in shelf.items:
             if item in shelf.orphans:
                 if now - item.modified > SAFE_AGE:
                     yield item, "orphan"
-            elif unused and not shelf.used_by:
+            elif unused and settled and not shelf.used_by:
                 yield item, "unused"
 
 
 def _remove(stack: Stack, keys: Sequence[str]) -> None:
-    bucket = stack.settings.model_bucket.name
+    bucket = bucket_of(stack)
+    title = f"bucket {bucket['Bucket']}"
     s3 = aws.client("s3", stack.region)
     manifests = [key for key in keys if key.endswith(f"/{MANIFEST}")]
     # first all that make an archive valid: one request deletes in no order, and no restore may find half of a cache
     for group in (manifests, [key for key in keys if key not in manifests]):
         for first in range(0, len(group), BATCH):
             objects = [{"Key": key} for key in group[first : first + BATCH]]
-            with aws.answering(f"bucket {bucket}"):
-                answer = s3.delete_objects(Bucket=bucket, Delete={"Objects": objects, "Quiet": True})
+            with aws.answering(title):
+                answer = s3.delete_objects(**bucket, Delete={"Objects": objects, "Quiet": True})
             if errors := answer.get("Errors"):
                 raise UnclearError(
-                    f"bucket {bucket}: S3 kept {errors[0]['Key']}: {errors[0].get('Code')}: {errors[0].get('Message')}"
+                    f"{title}: S3 kept {errors[0]['Key']}: {errors[0].get('Code')}: {errors[0].get('Message')}"
                 )

@@ -1,6 +1,6 @@
 """What lies below `vllm-cache/` of the stack's bucket, folder by folder, and who uses it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -72,18 +72,23 @@ def described(stack: Stack) -> list[Shelf]:
         RefusedError: there is no such bucket.
         UnclearError: S3 does not tell.
     """
-    bucket = stack.settings.model_bucket.name
+    asked = bucket_of(stack)
     s3 = aws.client("s3", stack.region)
     keys = users(stack)
-    with aws.answering(f"bucket {bucket}"):
+    with aws.answering(f"bucket {asked['Bucket']}"):
         found: dict[Folder, list[Item]] = {}
-        for item in _listed(s3, bucket):
+        for item in _listed(s3, asked):
             if folder := _folder(item.key):
                 found.setdefault(folder, []).append(item)
         return [
-            _shelf(s3, bucket, folder, items, [who for who, key in keys.items() if folder.prefix in key.prefixes])
+            _shelf(s3, asked, folder, items, [who for who, key in keys.items() if folder.prefix in key.prefixes])
             for folder, items in found.items()
         ]
+
+
+def bucket_of(stack: Stack) -> Mapping[str, str]:
+    """Return what every request to S3 says: which bucket, and whose. S3 answers 403 when it is another account's."""
+    return {"Bucket": stack.settings.model_bucket.name, "ExpectedBucketOwner": stack.settings.account.id}
 
 
 def table(shelves: Sequence[Shelf]) -> str:
@@ -111,8 +116,8 @@ def _remarks(shelf: Shelf) -> Iterator[str]:
         yield f"{len(shelf.orphans)} orphan{'s' if len(shelf.orphans) > 1 else ''}"
 
 
-def _listed(s3: Any, bucket: str) -> Iterator[Item]:
-    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=ROOT):
+def _listed(s3: Any, bucket: Mapping[str, str]) -> Iterator[Item]:
+    for page in s3.get_paginator("list_objects_v2").paginate(**bucket, Prefix=ROOT):
         for it in page.get("Contents", ()):
             yield Item(key=it["Key"], bytes=it["Size"], modified=it["LastModified"])
 
@@ -127,18 +132,24 @@ def _folder(key: str) -> Folder | None:
         return None
 
 
-def _shelf(s3: Any, bucket: str, folder: Folder, items: Sequence[Item], used_by: Sequence[str]) -> Shelf:
-    read, problem, unreadable = None, "", False
-    if not any(it.key == folder.manifest_key for it in items):
-        problem = f"no {MANIFEST}"
-    else:
+def _shelf(s3: Any, bucket: Mapping[str, str], folder: Folder, items: Sequence[Item], used_by: Sequence[str]) -> Shelf:
+    read, problem, unreadable = None, f"no {MANIFEST}", False
+    if listed := next((it for it in items if it.key == folder.manifest_key), None):
         try:
-            # one byte more than a manifest may have: `parse` refuses it
-            body = s3.get_object(Bucket=bucket, Key=folder.manifest_key, Range=f"bytes=0-{MAX_MANIFEST}")["Body"]
-            read = manifest(body.read(), folder)
+            read = _manifest(s3, bucket, folder, listed)
+        except s3.exceptions.NoSuchKey:
+            # pruned since it was listed
+            items = [it for it in items if it is not listed]
         except ManifestError as error:
             problem, unreadable = f"{MANIFEST}: {error}", True
         else:
-            if not any(it.key == read.archive_key for it in items):
-                problem = "its archive is not there"
+            problem = "" if any(it.key == read.archive_key for it in items) else "its archive is not there"
     return Shelf(folder=folder, items=items, manifest=read, problem=problem, unreadable=unreadable, used_by=used_by)
+
+
+def _manifest(s3: Any, bucket: Mapping[str, str], folder: Folder, listed: Item) -> Manifest:
+    if not 1 <= listed.bytes <= MAX_MANIFEST:
+        raise ManifestError(f"{listed.bytes} bytes; expected 1 to {MAX_MANIFEST}")
+    # one byte more than a manifest may have: `manifest` refuses what has grown since. No Range: S3 refuses any (416)
+    # of an object that is empty by now
+    return manifest(s3.get_object(**bucket, Key=listed.key)["Body"].read(MAX_MANIFEST + 1), folder)

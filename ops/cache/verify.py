@@ -10,8 +10,8 @@ from ops.programs import RESTORE_LINE, Start
 from ops.terminal import size
 from serving.pod import CONTAINER
 
-WARM = frozenset({"hit", "present"})
-"""Outcomes of a restore after which the fingerprint's own archive is on the node."""
+WARM = frozenset({("hit", "fingerprint"), ("present", "fingerprint")})
+"""Outcome of a restore, and what is there then: the fingerprint's own archive. A base can be `present` as well."""
 
 BEGUN, ENDED = "engine", "listening"
 """Phases whose lines frame a start: without the first the log was cut, without the second it is not over."""
@@ -71,7 +71,7 @@ def verdict(log: str, version: str) -> tuple[list[str], int]:
         return [*lines, "engine         cannot tell: it does not compile, so there is no compile cache to hit"], UNCLEAR
     if reason := start.why_no_full_hit():
         return [*lines, f"engine         no full hit: {reason}"], FAILED_CHECK
-    if restore and restore["outcome"] not in WARM:
+    if restore and (restore["outcome"], restore["restored"]) not in WARM:
         return [*lines, "engine         full hit, on what this node had: a new node would start cold"], FAILED_CHECK
     return [*lines, "engine         full hit"], OK
 
@@ -79,7 +79,8 @@ def verdict(log: str, version: str) -> tuple[list[str], int]:
 def _restored(report: re.Match[str] | None) -> str:
     if report is None:
         return "no line: what was hit is this node's own"
-    text = f"{report['outcome']}: {size(int(report['bytes']))} in {float(report['seconds']):.1f} s"
+    how = f"{report['outcome']}, restored {report['restored']}"
+    text = f"{how}: {size(int(report['bytes']))} in {float(report['seconds']):.1f} s"
     return f"{text} ({report['reason']})" if report["reason"] else text
 
 

@@ -21,9 +21,13 @@ TIMEOUT = (10, 60)
 _SPEAKER = re.compile(r"^HTTPS?Connection(Pool)?\(.*?\): ")
 """Before what urllib3 says: the address again."""
 
-_UNAUTHORIZED, _NOT_FOUND = 401, 404
+_UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND = 401, 403, 404
 _REFUSALS = frozenset({400, 409, 422})
 """Answers that stay the same when one asks again. A 403 is none: rights come with another identity."""
+
+
+class DeniedError(UnclearError):
+    """The API answers, and not to whoever asks: waiting changes nothing."""
 
 
 class Said(logging.Handler):
@@ -114,6 +118,8 @@ class Cluster:
             return body
         message = " ".join(str(body.get("message") if isinstance(body, dict) else body).split())[:500]
         if status == _UNAUTHORIZED:
-            raise UnclearError(f"{self._title} does not know you: {self._said.last or message}")
+            raise DeniedError(f"{self._title} does not know you: {self._said.last or message}")
         line = f"{self._title} answers {status}: {message}"
+        if status == _FORBIDDEN:
+            raise DeniedError(line)
         raise RefusedError(line) if status in _REFUSALS else UnclearError(line)

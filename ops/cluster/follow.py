@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import typer
 
-from ops.cluster.api import Body, Cluster
+from ops.cluster.api import Body, Cluster, DeniedError
 from ops.cluster.jobs import end_condition, follow_by_hand
 from ops.failures import UnclearError
 from ops.terminal import progress
@@ -31,6 +31,11 @@ class End:
     """What that container wrote as its termination message."""
     reason: str
     """Why, in the words of Kubernetes: of the Job, then of the container. May be empty."""
+
+    def without_report(self, title: str) -> str:
+        """Return the line about a Job whose program said nothing."""
+        known = [f"exit code {self.code}" if self.code is not None else "no pod is left", self.reason]
+        return f"{title}: ended without a report ({'; '.join(filter(None, known))})"
 
 
 def step(pods: Sequence[Body]) -> str:
@@ -78,7 +83,7 @@ def followed(cluster: Cluster, namespace: str, name: str) -> End:
     """Show what a Job does until it has ended.
 
     Raises:
-        UnclearError: it is gone, or the API stays silent for PATIENCE seconds.
+        UnclearError: it is gone, nobody may look any more, or the API stays silent for PATIENCE seconds.
         typer.Exit: Ctrl-C: the Job goes on, and that is said.
     """
     try:
@@ -90,19 +95,22 @@ def followed(cluster: Cluster, namespace: str, name: str) -> End:
 
 
 def _watched(cluster: Cluster, namespace: str, name: str, say: Callable[[str], None]) -> End:
-    answered = time.monotonic()
+    answered, uid = time.monotonic(), None
     while True:
         try:
             job = cluster.find(f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}")
-            if job is None:
+            # another of the same name is the next one's
+            if job is None or uid not in {None, job["metadata"]["uid"]}:
                 raise _GoneError(f"Job {namespace}/{name}: gone; somebody deleted it, and how it ended nobody knows")
+            uid = job["metadata"]["uid"]
+            # not by name: pods of an earlier one may still be going
             pods = cluster.list(
-                f"/api/v1/namespaces/{namespace}/pods", labelSelector=f"batch.kubernetes.io/job-name={name}"
+                f"/api/v1/namespaces/{namespace}/pods", labelSelector=f"batch.kubernetes.io/controller-uid={uid}"
             )
         except _GoneError:
             raise
         except UnclearError as silence:
-            if time.monotonic() - answered > PATIENCE:
+            if isinstance(silence, DeniedError) or time.monotonic() - answered > PATIENCE:
                 raise UnclearError(f"Job {namespace}/{name} may still run, and {silence}") from None
             say(str(silence))
         else:

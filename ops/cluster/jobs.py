@@ -6,22 +6,38 @@ import string
 import time
 from collections.abc import Callable, Sequence
 
+from infra.naming import ACCOUNT_ANNOTATION, CLUSTER_ANNOTATION
 from ops.cluster.api import Body, Cluster
 from ops.failures import RefusedError, UnclearError
+from ops.stack_file import Stack
 
 _ALPHABET = string.ascii_lowercase + string.digits
 _DELETION_SECONDS = 60
 
 
-def template(cluster: Cluster, namespace: str, name: str, *, why_missing: str) -> Body:
+def template(cluster: Cluster, stack: Stack, name: str, *, why_missing: str) -> Body:
     """Return a CronJob that holds a Job's template.
 
     Raises:
-        RefusedError: there is none.
+        RefusedError: there is none, or it is not this stack's: a kubeconfig may lead anywhere.
     """
+    namespace = stack.settings.namespace
+    title = f"CronJob {namespace}/{name}"
     found = cluster.find(f"/apis/batch/v1/namespaces/{namespace}/cronjobs/{name}")
     if found is None:
-        raise RefusedError(f"CronJob {namespace}/{name}: not there; {why_missing}")
+        raise RefusedError(f"{title}: not there; {why_missing}")
+    annotations = found["metadata"].get("annotations") or {}
+    if not {CLUSTER_ANNOTATION, ACCOUNT_ANNOTATION} <= annotations.keys():
+        raise RefusedError(
+            f"{title}: of an older program, it does not say which cluster's it is: run `pulumi up` first"
+        )
+    whose = annotations[CLUSTER_ANNOTATION], annotations[ACCOUNT_ANNOTATION]
+    wanted = stack.settings.name, stack.settings.account.id
+    if whose != wanted:
+        raise RefusedError(
+            f"{title}: of {_named(*whose)}, and the stack file names {_named(*wanted)};"
+            " nothing is done in another cluster"
+        )
     return found
 
 
@@ -101,7 +117,8 @@ def make_way(cluster: Cluster, namespace: str, name: str) -> None:
         raise RefusedError(f"Job {namespace}/{name}: still running; follow it: {follow_by_hand(namespace, name)}")
     cluster.delete(path, found["metadata"]["uid"])
     deadline = time.monotonic() + _DELETION_SECONDS
-    while cluster.find(path) is not None:
+    # another of the name is a faster operator's
+    while (left := cluster.find(path)) and left["metadata"]["uid"] == found["metadata"]["uid"]:
         if time.monotonic() > deadline:
             raise UnclearError(f"Job {namespace}/{name}: deleted, and still there after {_DELETION_SECONDS} s")
         time.sleep(0.5)
@@ -116,3 +133,7 @@ def end_condition(job: Body) -> Body | None:
 def follow_by_hand(namespace: str, name: str) -> str:
     """Return the command that shows a Job's log."""
     return f"kubectl -n {namespace} logs -f job/{name}"
+
+
+def _named(cluster: str, account: str) -> str:
+    return f"cluster {cluster} of account {account}"

@@ -40,7 +40,7 @@ def onboard(
         allow_pickle=allow_pickle,
     )
     cluster, namespace = connected(read_stack, kubeconfig), read_stack.settings.namespace
-    name = started(cluster, namespace, what)
+    name = started(cluster, read_stack, what)
     if not wait:
         typer.echo(f"Job {namespace}/{name}: made; follow it: {follow_by_hand(namespace, name)}")
         return
@@ -66,7 +66,7 @@ def verify(
     read_stack = read(stack)
     uri = read_stack.server(server).model.uri
     cluster, namespace = connected(read_stack, kubeconfig), read_stack.settings.namespace
-    name = checking(cluster, namespace, uri, deep=deep, allow_pickle=allow_pickle)
+    name = checking(cluster, read_stack, uri, deep=deep, allow_pickle=allow_pickle)
     line, code = verdict(f"Job {namespace}/{name}", followed(cluster, namespace, name))
     typer.echo(line)
     raise typer.Exit(code)

@@ -7,8 +7,9 @@ from infra.naming import ONBOARDING
 from ops.cluster import jobs
 from ops.cluster.api import Body, Cluster
 from ops.cluster.follow import End
-from ops.failures import FAILED_CHECK, OK, UNCLEAR, RefusedError
+from ops.failures import FAILED_CHECK, OK, UNCLEAR, USAGE, RefusedError
 from ops.programs import DEFAULT_ENDPOINT, pinned, place
+from ops.stack_file import Stack
 from serving.model import ModelUri
 from serving.onboard import Onboarding
 from serving.server import ServerSettings
@@ -41,15 +42,15 @@ def onboarding(
     )
 
 
-def started(cluster: Cluster, namespace: str, what: Onboarding) -> str:
+def started(cluster: Cluster, stack: Stack, what: Onboarding) -> str:
     """Make the Job that copies, in the place of one for the same folder that has ended, and return its name.
 
     Raises:
-        RefusedError: there is no template, or that one has not ended.
+        RefusedError: there is no template, it is another stack's, or that Job has not ended.
         UnclearError: the cluster does not tell.
     """
-    template = jobs.template(cluster, namespace, ONBOARDING, why_missing=MISSING)
-    jobs.make_way(cluster, namespace, what.job_name)
+    template = jobs.template(cluster, stack, ONBOARDING, why_missing=MISSING)
+    jobs.make_way(cluster, stack.settings.namespace, what.job_name)
 
     def change(container: Body) -> None:
         container["args"] = what.arguments
@@ -57,14 +58,14 @@ def started(cluster: Cluster, namespace: str, what: Onboarding) -> str:
     return jobs.start(cluster, jobs.job(template, what.job_name, change))
 
 
-def checking(cluster: Cluster, namespace: str, uri: ModelUri, *, deep: bool, allow_pickle: bool) -> str:
+def checking(cluster: Cluster, stack: Stack, uri: ModelUri, *, deep: bool, allow_pickle: bool) -> str:
     """Make the Job that checks a folder, and return its name.
 
     Raises:
-        RefusedError: there is no template.
+        RefusedError: there is no template, or it is another stack's.
         UnclearError: the cluster does not tell.
     """
-    template = jobs.template(cluster, namespace, ONBOARDING, why_missing=MISSING)
+    template = jobs.template(cluster, stack, ONBOARDING, why_missing=MISSING)
 
     def change(container: Body) -> None:
         *interpreter, program = container["command"]
@@ -90,9 +91,8 @@ def verdict(title: str, end: End) -> tuple[str, int]:
         title: of the Job.
         end: of the Job.
     """
-    known = [f"exit code {end.code}" if end.code is not None else "no pod is left", end.reason]
-    told = end.message.strip() or f"{title}: ended without a report ({'; '.join(filter(None, known))})"
+    told = end.message.strip() or end.without_report(title)
     if end.succeeded:
         return told, OK
     # its own usage errors are ours: the arguments were checked here
-    return told, FAILED_CHECK if end.code in {1, 2} else UNCLEAR
+    return told, FAILED_CHECK if end.code in {FAILED_CHECK, USAGE} else UNCLEAR

@@ -23,6 +23,8 @@ Body = dict[str, Any]
 IMAGE = "registry.example/x@sha256:" + "0" * 64
 POOL = "rtx-pro-6000"
 NOW = "2026-11-30T10:00:00Z"
+WHOSE = {"vllm-eks/account": "000000000000", "vllm-eks/cluster": "inference-dev"}
+"""Annotations of the dev stack's templates."""
 
 
 def kubeconfig(api: ApiServer) -> Body:
@@ -63,7 +65,7 @@ class Players:
         assert answer.ok, answer.message
         return answer.body
 
-    def cron_job(self, name: str, container: Body, **pod: Any) -> Body:
+    def cron_job(self, name: str, container: Body, *, whose: Body = WHOSE, **pod: Any) -> Body:
         """A template, with a field that only this version of Kubernetes knows."""
         spec = {
             "schedule": "0 0 31 2 *",
@@ -85,7 +87,7 @@ class Players:
             },
         }
         path = f"/apis/batch/v1/namespaces/{self.namespace}/cronjobs"
-        return self.create(path, "batch/v1", "CronJob", name, {"spec": spec})
+        return self.create(path, "batch/v1", "CronJob", name, {"spec": spec}, annotations=whose)
 
     def pod(self, name: str, container: Body | None = None, *, labels: Body | None = None, **spec: Any) -> Body:
         containers = [{"name": "vllm", "image": IMAGE, **(container or {})}]
@@ -102,10 +104,10 @@ class Players:
         with Client(self.api) as client:
             return client.get(f"/apis/batch/v1/namespaces/{self.namespace}/jobs").body["items"]
 
-    def job(self) -> Body:
-        """The one Job, as soon as it is there."""
+    def job(self, *, other_than: str = "") -> Body:
+        """The one Job, as soon as it is there; when one with this uid is, as soon as another took its place."""
         for _ in range(400):
-            if jobs := self.jobs():
+            if jobs := [it for it in self.jobs() if it["metadata"]["uid"] != other_than]:
                 assert len(jobs) == 1
                 return jobs[0]
             time.sleep(0.05)
@@ -121,7 +123,7 @@ class Players:
         """As kubelet and the Job controller end a Job: its pod's container, then the Job."""
         name = job["metadata"]["name"]
         pod = f"{name}-abcde"
-        labels = {"batch.kubernetes.io/job-name": name}
+        labels = {"batch.kubernetes.io/job-name": name, "batch.kubernetes.io/controller-uid": job["metadata"]["uid"]}
         self.pod(pod, labels=labels)
         terminated = {
             "exitCode": code,

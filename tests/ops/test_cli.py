@@ -5,6 +5,9 @@ import sys
 
 import pytest
 
+from ops import failures
+from ops.programs import BUILD_EXIT
+from serving import jobs
 from tests.harness import ROOT
 
 HEAVY = ("pulumi", "boto3", "botocore", "kubernetes", "yaml", "settings", "infra", "serving")
@@ -85,6 +88,12 @@ def test_usage_is_2(ops, arguments, said):
 )
 def test_without_credentials_nothing_can_be_told_which_is_3(ops, arguments, said):
     assert ops(*arguments) == (3, "", said)
+
+
+def test_failures_have_the_exit_codes_of_the_programs_in_the_pods():
+    """`ops` reads theirs by its own: two lists, because `--help` imports no SDK."""
+    assert (failures.FAILED_CHECK, failures.USAGE) == (jobs.FAILED_CHECK, jobs.USAGE)
+    assert {BUILD_EXIT["published"], BUILD_EXIT["unclear"]} == {failures.OK, failures.UNCLEAR}
 
 
 def test_a_wrong_stack_file_gives_the_lines_of_the_program_and_1(ops, edit):

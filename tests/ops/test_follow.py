@@ -1,10 +1,12 @@
 """What a Job does and how it ended, from what the API says of it and its pods."""
 
+import json
 from unittest import mock
 
 import pytest
 
 from ops.cluster import follow
+from ops.cluster.api import Cluster, Said
 from ops.cluster.follow import End, end, followed, step
 from ops.failures import UnclearError
 
@@ -26,8 +28,9 @@ def unschedulable(message):
     return {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
 
 
-def job(kind=None, **more):
-    return {"status": {"conditions": [{"type": kind, "status": "True", **more}] if kind else None}}
+def job(kind=None, *, uid="u", **more):
+    conditions = [{"type": kind, "status": "True", **more}] if kind else None
+    return {"metadata": {"uid": uid}, "status": {"conditions": conditions}}
 
 
 @pytest.mark.parametrize(
@@ -116,6 +119,28 @@ def test_an_api_that_stays_silent_is_given_up(monkeypatch):
     with pytest.raises(UnclearError) as unclear:
         followed(cluster, "ns", "a")
     assert str(unclear.value) == "Job ns/a may still run, and x does not answer: refused"
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_whoever_may_not_look_is_told_at_once(status):
+    """Rights do not come back by waiting, as an upgraded control plane does."""
+    cluster = Cluster(mock.Mock(), "https://x", Said())
+    answers = [(200, json.dumps(job())), (200, '{"items": []}'), (status, '{"message": "no"}')]
+    cluster._ask = mock.Mock(side_effect=answers)
+    with pytest.raises(UnclearError) as unclear:
+        followed(cluster, "ns", "a")
+    said = {401: "does not know you: no", 403: "answers 403: no"}[status]
+    assert str(unclear.value) == f"Job ns/a may still run, and https://x {said}"
+
+
+def test_another_job_of_the_same_name_is_not_the_one_that_is_followed():
+    """The next build takes the place of one that has ended, and would be reported as this one."""
+    cluster = mock.Mock()
+    cluster.find.side_effect = [job(uid="mine"), job("Complete", uid="another's")]
+    cluster.list.return_value = []
+    with pytest.raises(UnclearError) as unclear:
+        followed(cluster, "ns", "a")
+    assert str(unclear.value) == "Job ns/a: gone; somebody deleted it, and how it ended nobody knows"
 
 
 def test_ctrl_c_leaves_the_job_alone_and_says_so(capsys, monkeypatch):

@@ -14,7 +14,12 @@ def applied(players, folder, name):
     (made,) = [it.inputs for it in record_program(raw).all(CRON_JOB) if it.inputs["metadata"]["name"] == name]
     body = whole(made)
     return players.create(
-        f"/apis/batch/v1/namespaces/{players.namespace}/cronjobs", "batch/v1", "CronJob", name, {"spec": body["spec"]}
+        f"/apis/batch/v1/namespaces/{players.namespace}/cronjobs",
+        "batch/v1",
+        "CronJob",
+        name,
+        {"spec": body["spec"]},
+        annotations=body["metadata"].get("annotations"),
     )
 
 

@@ -1,9 +1,13 @@
 """`ops weights` before a real API server."""
 
+from unittest import mock
+
 import pytest
 
+from ops.cluster import jobs
 from ops.cluster.follow import End
 from ops.weights.jobs import verdict
+from tests.ops.players import WHOSE
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 URI = "s3://vllm-eks-dev-models-000000000000/models/gemma-4-31b-it-nvfp4/r1/"
@@ -130,6 +134,20 @@ def test_without_a_template_it_says_what_makes_one(ops, players, command):
         1,
         "",
         f"CronJob {players.namespace}/weights-onboard: not there; `pulumi up` makes it\n",
+    )
+
+
+@pytest.mark.parametrize("command", ["onboard", "verify"])
+def test_a_kubeconfig_of_another_cluster_is_noticed(ops, players, command, monkeypatch):
+    """Else the model would be copied there, with the rights of the other one."""
+    monkeypatch.setattr(jobs, "start", mock.Mock(side_effect=AssertionError("a Job is made")))
+    players.cron_job("weights-onboard", CONTAINER, whose=WHOSE | {"vllm-eks/cluster": "inference-prod"})
+    where = ("--repository", "o/n", "--revision", COMMIT) if command == "onboard" else ()
+    assert ops("weights", command, "--server", "gemma", *where, "--kubeconfig", players.kubeconfig) == (
+        1,
+        "",
+        f"CronJob {players.namespace}/weights-onboard: of cluster inference-prod of account 000000000000, and the stack"
+        " file names cluster inference-dev of account 000000000000; nothing is done in another cluster\n",
     )
 
 

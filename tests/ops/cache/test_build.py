@@ -1,6 +1,6 @@
 """`ops cache build` before a real API server; the tests play the Job controller and the kubelet."""
 
-import re
+import json
 
 import pytest
 
@@ -15,7 +15,7 @@ def test_the_job_is_the_one_that_kubectl_would_make_of_the_template(build, templ
     job = players.job()
     name, metadata = job["metadata"]["name"], job["metadata"]
     assert (code, err) == (0, "")
-    assert re.fullmatch(r"gemma-cache-build-[a-z0-9]{6}", name)
+    assert name == "gemma-cache-build"
     assert out == (
         f"Job {players.namespace}/{name}: made; follow it: kubectl -n {players.namespace} logs -f job/{name}\n"
     )
@@ -63,6 +63,32 @@ def test_a_job_whose_pods_are_gone_is_unclear(build, template, players):
         players.ended(players.job()["metadata"]["name"], succeeded=False, reason="DeadlineExceeded")
 
     with players.playing(ends):
+        code, out, _ = build()
+    assert code == 3
+    assert out.endswith(": ended without a report (no pod is left; DeadlineExceeded: said by the controller)\n")
+
+
+def test_a_build_of_the_candidate_has_the_same_name(build, template, players, ops, edit):
+    """One name for both: the API server lets one of the two through."""
+    candidate = {"version": "0.33.0", "image": "registry.example/vllm:v2", "args": {}}
+    edit(lambda settings: settings["servers"]["gemma"].update(candidate=candidate))
+    key = json.loads(ops("cache", "key", "--server", "gemma", "--candidate", "--json")[1])
+    players.cron_job("gemma-cache-build-candidate", {"args": [f"--fingerprint={key['fingerprint']}"]})
+    assert build("--no-wait", "--candidate")[0] == 0
+    made = players.job()["metadata"]
+    assert (made["name"], made["ownerReferences"][0]["name"]) == ("gemma-cache-build", "gemma-cache-build-candidate")
+
+
+def test_what_an_earlier_job_of_the_name_said_decides_nothing(build, template, players):
+    """Its pods go in the background, and may be there for longer than it is."""
+    build("--no-wait")
+    players.end(players.job(), code=0, message=REPORT.format("published", "of the first"))
+
+    def second_ends() -> None:
+        players.ended(players.job(other_than=first)["metadata"]["name"], succeeded=False, reason="DeadlineExceeded")
+
+    first = players.job()["metadata"]["uid"]
+    with players.playing(second_ends):
         code, out, _ = build()
     assert code == 3
     assert out.endswith(": ended without a report (no pod is left; DeadlineExceeded: said by the controller)\n")

@@ -17,9 +17,9 @@ GRAPH = (
 MISS = "INFO [backends.py:379] Compiling a graph for compile range (1, 8192) takes 20.00 s"
 
 
-def restored(outcome, reason=""):
-    counts = "restored=fingerprint bytes=228589568 files=1204 seconds=1.250"
-    return f'cache-restore: outcome={outcome} {counts} reason="{reason}"'
+def restored(outcome, reason="", *, what="fingerprint"):
+    counts = "bytes=228589568 files=1204 seconds=1.250"
+    return f'cache-restore: outcome={outcome} restored={what} {counts} reason="{reason}"'
 
 
 def log(*lines):
@@ -33,7 +33,7 @@ HIT = log(KEY, AOT, GRAPH)
 @pytest.mark.parametrize("outcome", ["hit", "present"])
 def test_both_layers_and_a_restore_are_a_full_hit(outcome):
     assert verdict(f"{restored(outcome)}\n{HIT}", "0.33.0") == (
-        [f"cache-restore  {outcome}: 218.0 MiB in 1.2 s", "engine         full hit"],
+        [f"cache-restore  {outcome}, restored fingerprint: 218.0 MiB in 1.2 s", "engine         full hit"],
         0,
     )
 
@@ -45,12 +45,22 @@ def test_a_server_that_restores_nothing_may_hit_what_its_node_has():
     )
 
 
-@pytest.mark.parametrize("outcome", ["base", "miss", "corrupt", "denied", "no-credentials", "timeout", "failed"])
-def test_a_hit_that_was_not_restored_proves_nothing_for_a_new_node(outcome):
-    lines, code = verdict(f"{restored(outcome, 'why')}\n{HIT}", "0.33.0")
+@pytest.mark.parametrize(
+    ("outcome", "what"),
+    [
+        ("base", "base"),
+        ("present", "base"),
+        ("present", "none"),
+        ("corrupt", "base"),
+        *((outcome, "none") for outcome in ("miss", "corrupt", "denied", "no-credentials", "timeout", "failed")),
+    ],
+)
+def test_a_hit_that_was_not_restored_proves_nothing_for_a_new_node(outcome, what):
+    """`present` too when it was the base that an earlier start had restored: the node compiled the rest itself."""
+    lines, code = verdict(f"{restored(outcome, 'why', what=what)}\n{HIT}", "0.33.0")
     assert (lines, code) == (
         [
-            f"cache-restore  {outcome}: 218.0 MiB in 1.2 s (why)",
+            f"cache-restore  {outcome}, restored {what}: 218.0 MiB in 1.2 s (why)",
             "engine         full hit, on what this node had: a new node would start cold",
         ],
         1,
@@ -101,7 +111,7 @@ def test_a_pods_containers_speak_through_the_api_server(ops, players, kubelet):
     asked = ("cache", "verify", "--server", "gemma", "--kubeconfig", players.kubeconfig)
     assert ops(*asked, "--pod", "new") == (
         0,
-        "cache-restore  hit: 218.0 MiB in 1.2 s\nengine         full hit\n",
+        "cache-restore  hit, restored fingerprint: 218.0 MiB in 1.2 s\nengine         full hit\n",
         "",
     )
     code, out, _ = ops(*asked, "--pod", "old")
