@@ -128,9 +128,5 @@ def cache_build(server: str, *, candidate: bool = False) -> str:
     return f"{server}-cache-build{'-candidate' if candidate else ''}"
 
 
-ACCOUNT_ANNOTATION = "vllm-eks/account"
-CLUSTER_ANNOTATION = "vllm-eks/cluster"
-"""On Job templates: whose they are, so that a kubeconfig of another cluster is noticed."""
-
 ONBOARDING = "weights-onboard"
 """Name of the CronJob that copies of models into the bucket are made from, and of their service account."""
