@@ -1,7 +1,6 @@
 """One start of the engine for a cache build: until it is ready, then an ordered stop. Its log is passed on and read."""
 
 import contextlib
-import http.client
 import os
 import signal
 import subprocess
@@ -10,11 +9,14 @@ import threading
 import time
 from collections.abc import Sequence
 
+import health
 from engine_log import Start
 
 STOP_LIMIT = 120
 """Seconds from SIGTERM to SIGKILL: pinned memory and CUDA contexts take seconds, a drain has nothing to wait for."""
 POLL = 0.2
+_ANSWER = 5.0
+"""Seconds for an answer of /health."""
 
 
 class BootError(Exception):
@@ -59,22 +61,11 @@ def _ready(process: "subprocess.Popen[bytes]", port: int, began: float, limit: f
             raise BootError(
                 f"exit code {process.returncode} after {time.monotonic() - began:.0f} s, before it was ready"
             )
-        if _healthy(port):
+        if not health.problem(port, _ANSWER):
             return time.monotonic() - began
         if time.monotonic() - began > limit:
             raise BootError(f"not ready after {limit:.0f} s")
         time.sleep(POLL)
-
-
-def _healthy(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        connection.request("GET", "/health")
-        return connection.getresponse().status == http.client.OK
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
 
 
 def _read(process: "subprocess.Popen[bytes]", start: Start, began: float) -> None:

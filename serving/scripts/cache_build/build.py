@@ -3,8 +3,9 @@
     python3 build.py --bucket B --engine E --gpu G --model M --fingerprint F --engine-version 0.26.0
         [--port 8000] [--limit 1920] [--secret-env NAME]... -- vllm serve ...
 
-Boots the engine cold in an empty cache, stops it, boots it again, and publishes only what that second start used.
-It never sees traffic: caches hold pickles, and whoever can write them owns every node that restores them.
+Boots the engine cold in an empty cache, stops it, boots it again, and publishes all that is there then, if that second
+start took every compiled graph from it. A key that has both manifests already costs no start. It never sees traffic:
+caches hold pickles, and whoever can write them owns every node that restores them.
 Ends with one line (`build_report.LINE`) and 0 (published or there already), 1 (refused), 2 (usage) or 3 (S3 gave no
 usable answer).
 """
@@ -30,7 +31,8 @@ from collect import Archive, ChangedError, Layout, base_of, members, snapshot, w
 from engine_log import VERSIONS, Start
 from leaks import Scanner, UnscannableError
 from manifest import ROOT, Folder, Manifest, ManifestError
-from publish import PART, may_publish, put_archive, put_manifest
+from publish import PART, is_published, may_publish, put_archive, put_manifest
+from usage import Parser, UsageError
 from web import RefusedError, UnclearError, Web
 from wrapper import unfit
 
@@ -54,8 +56,12 @@ def build(options: argparse.Namespace, report: Report) -> None:
     layout = Layout.of(root, os.environ)
     scanner = Scanner(os.environ, options.secret_env)
     bucket = Bucket(Web(options.patience), options.bucket, os.environ)
-    for folder in (options.folder, options.folder.base):
+    folders = (options.folder, options.folder.base)
+    for folder in folders:
         may_publish(bucket, folder)
+    if all(is_published(bucket, folder) for folder in folders):
+        report.outcome = report.fingerprint = report.base = "present"
+        return
     emptied(root)
 
     cold, report.cold = booted(options, "the cold start")
@@ -73,7 +79,8 @@ def build(options: argparse.Namespace, report: Report) -> None:
     found = list(members(root, layout, lambda what: say(f"left out: {what}")))
     for member in found:
         content = member.path.read_bytes() if member.kind == tarfile.REGTYPE else b""
-        if kinds := list(scanner.kinds(content + member.name.encode())):
+        # apart: a pattern ends where a word does, and the name would go on where the content ends
+        if kinds := sorted({*scanner.kinds(content), *scanner.kinds(os.fsencode(member.name))}):
             raise BuildError("secret", f"{member.name} holds {', '.join(kinds)}")
     work = root / WORK
     whole = write(found, work / "whole.tar")
@@ -93,7 +100,7 @@ def published(
     archives: tuple[tuple[Folder, Archive], tuple[Folder, Archive]],
     report: Report,
 ) -> None:
-    """Upload both archives, then both manifests."""
+    """Upload both archives, then both manifests; neither where a manifest is by now, or its archive would lie idle."""
     created = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     manifests = [
         Manifest(folder=folder, sha256=made.sha256, bytes=made.bytes, files=made.files, created=created, recipe=recipe)
@@ -102,9 +109,13 @@ def published(
     for manifest in manifests:
         if kinds := list(scanner.kinds(manifest.dump())):
             raise BuildError("secret", f"the manifest would hold {', '.join(kinds)}: it is in the engine's arguments")
+    there = {folder for folder, _ in archives if is_published(bucket, folder)}
     for folder, made in archives:
-        put_archive(bucket, folder, made, options.part_bytes)
-    report.fingerprint, report.base = (put_manifest(bucket, manifest, options.patience) for manifest in manifests)
+        if folder not in there:
+            put_archive(bucket, folder, made, options.part_bytes)
+    report.fingerprint, report.base = (
+        "present" if manifest.folder in there else put_manifest(bucket, manifest) for manifest in manifests
+    )
     report.outcome = "published" if "published" in (report.fingerprint, report.base) else "present"
 
 
@@ -159,18 +170,9 @@ def say(line: str) -> None:
     sys.stderr.flush()
 
 
-class _UsageError(Exception):
-    pass
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise _UsageError(message)
-
-
 def parsed(argv: Sequence[str]) -> argparse.Namespace:
     """Return the options, checked."""
-    parser = _Parser(description=(__doc__ or "").partition("\n")[0], allow_abbrev=False)
+    parser = Parser(description=(__doc__ or "").partition("\n")[0], allow_abbrev=False)
     for name in ("bucket", "engine", "gpu", "model", "fingerprint"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--engine-version", required=True, choices=sorted(VERSIONS))
@@ -184,13 +186,13 @@ def parsed(argv: Sequence[str]) -> argparse.Namespace:
     options = parser.parse_args(argv)
     options.command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not options.command:
-        raise _UsageError("no engine command after --")
+        raise UsageError("no engine command after --")
     try:
         options.folder = Folder(options.engine, options.gpu, options.model, options.fingerprint)
     except ManifestError as error:
-        raise _UsageError(f"--{error}") from None
+        raise UsageError(f"--{error}") from None
     if options.folder == options.folder.base:
-        raise _UsageError("--fingerprint 'base': it comes with every build")
+        raise UsageError("--fingerprint 'base': it comes with every build")
     return options
 
 
@@ -206,7 +208,7 @@ def main(argv: Sequence[str]) -> int:
     report = Report()
     try:
         options = parsed(argv)
-    except _UsageError as error:
+    except UsageError as error:
         sys.stderr.write(f"usage: {error}\n")
         termination.say(f"usage: {error}")
         return 2

@@ -12,8 +12,9 @@ import threading
 import urllib.parse
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
+from transfer import Hasher
 from web import OK, PARTIAL, LaterError, RefusedError, Reply, Web, retried
 
 _TOKEN = re.compile(r"[\x21-\x7e]+", re.ASCII)
@@ -24,16 +25,6 @@ HOPS = 5
 
 PAGES = 1000
 """Of a listing, 1,000 files each."""
-
-
-class Digest(Protocol):
-    """What hashlib makes."""
-
-    def update(self, data: bytes | memoryview, /) -> None:
-        """Take more bytes."""
-
-    def hexdigest(self) -> str:
-        """Return the hash of all bytes so far."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +42,7 @@ class HubFile:
         """Return kind and hash in one word."""
         return f"{self.kind}:{self.digest}"
 
-    def hasher(self) -> Digest:
+    def hasher(self) -> Hasher:
         """Return what computes `digest` from the content."""
         if self.kind == "sha256":
             return hashlib.sha256()
@@ -107,7 +98,8 @@ class Hub:
 
     def _read(self, file: HubFile, start: int, into: memoryview) -> None:
         first = f"{self._files}/{urllib.parse.quote(file.name)}"
-        url = self._places.get(file.name, first)
+        known = self._places.get(file.name)
+        url = known or first
         wanted = f"bytes={start}-{start + len(into) - 1}"
         for _ in range(HOPS):
             # no other encoding: lengths and ranges are those of the file
@@ -123,9 +115,11 @@ class Hub:
                 # signed for about an hour: asking the hub once for each file keeps its rate limits away
                 self._places[file.name] = url
             return
-        with self._lock:
-            known = self._places.pop(file.name, None)
-        if known is not None and url == known and not self._ours(url):
+        if known is not None and not self._ours(url):
+            with self._lock:
+                # another stream may have met the same, and asked again meanwhile
+                if self._places.get(file.name) == known:
+                    del self._places[file.name]
             raise LaterError(f"{file.name}: the signed address has expired", 0.0)
         self._refuse(reply, file.name, ours=self._ours(url))
 

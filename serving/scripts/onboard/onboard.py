@@ -23,12 +23,11 @@ import termination
 from bucket import SMALLEST_PART, Bucket, DeniedError, ExistsError, Part
 from hub import Hub, HubFile, clean_token
 from layout import DEFAULT_ENDPOINT, MARKER, Entry, Marker, marker, pinned, place, problems
-from transfer import SPARE, File, Transfer
+from transfer import MIB, PART_MIB, SPARE, STREAMS, File, Transfer
 from verify import folder, shard_problems
 from web import RefusedError, StoppedError, UnclearError, Web
 
-STREAMS, PART_MIB, PATIENCE = 16, 16, 300
-MIB = 1024**2
+PATIENCE = 300
 _HIDDEN = re.compile(r"(?:.*/)?\.[A-Za-z0-9]")
 
 

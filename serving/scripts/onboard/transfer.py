@@ -17,6 +17,10 @@ from typing import Protocol
 from bucket import MOST_PARTS, Part
 from web import RefusedError, StoppedError, UnclearError, Web
 
+MIB = 1024**2
+STREAMS, PART_MIB = 16, 16
+"""What S3 and the hub are asked for unless somebody says otherwise: connections, and MiB of a part."""
+
 SPARE = 4
 """Buffers beyond the streams: parts that wait to be hashed while every stream fills another."""
 
@@ -29,7 +33,7 @@ Read = Callable[[int, memoryview], None]
 class Hasher(Protocol):
     """What hashlib makes."""
 
-    def update(self, data: memoryview, /) -> None:
+    def update(self, data: bytes | memoryview, /) -> None:
         """Take more bytes."""
 
     def hexdigest(self) -> str:
@@ -198,7 +202,7 @@ class Transfer:
             if now - self._told < REPORT:
                 return
             self._told = now
-        rate = self._done / 1024**2 / (now - self._started)
+        rate = self._done / MIB / (now - self._started)
         done, total = self._done / 1024**3, self._total / 1024**3
         self._say(f"{self._whole}/{len(self._files)} files, {done:.1f} of {total:.1f} GiB, {rate:.0f} MiB/s")
 

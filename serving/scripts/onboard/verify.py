@@ -17,10 +17,10 @@ from functools import partial
 import termination
 from bucket import Bucket, DeniedError
 from layout import MARKER, Marker, marker, place, problems, shard_problem
-from transfer import File, Transfer
+from transfer import MIB, PART_MIB, STREAMS, File, Transfer
 from web import RefusedError, StoppedError, UnclearError, Web
 
-STREAMS, PART, PATIENCE = 16, 16 * 1024**2, 60
+PATIENCE = 60
 
 
 def folder(bucket: Bucket, prefix: str) -> dict[str, int]:
@@ -59,8 +59,12 @@ def deep_problems(web: Web, bucket: Bucket, prefix: str, whole: Marker) -> Itera
     files = [
         File(f.name, f.size, f.sha256, hashlib.sha256(), partial(bucket.read, prefix + f.name)) for f in whole.files
     ]
+
+    def say(line: str) -> None:
+        print(f"verify: {line}", flush=True)
+
     try:
-        Transfer(web, files, streams=STREAMS, part=PART, say=lambda line: print(f"verify: {line}", flush=True)).run()
+        Transfer(web, files, streams=STREAMS, part=PART_MIB * MIB, say=say).run()
     except DeniedError:
         raise
     except RefusedError as error:

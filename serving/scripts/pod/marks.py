@@ -1,20 +1,32 @@
-"""Marks of starts that are under way, below the cache root: who was starting from this folder, and is it alive?
+"""Marks of starts below the cache root: who was starting from this folder, is it alive, and did a start ever end well?
 
 A mark is a file `.starting-<host name>` whose writer holds a lock on it for as long as it lives. The kernel gives the
 lock back however the writer ends, so a mark that can be locked belongs to a start that died, and one that cannot is
 another container's (a second replica of the server on the same node). Its text is how much of the cache has already
 been given up for it. It is tiny and may be empty: a full disk still takes it.
+
+Whoever looks at marks holds the folder itself (`alone`) from the look to its own mark: else two could take each other's
+look for a living start, move what the other has begun to write, or remove a mark that a new start has put in the place
+of the dead one.
 """
 
 import contextlib
 import fcntl
 import os
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 PREFIX = ".starting-"
+READY = ".ready"
+"""There when an engine has been ready in this folder. A restore brings a new folder, which has none."""
+
+PATIENCE = 10.0
+"""Seconds to wait for another that looks at the marks: it moves a few folders. A stopped one must not stop this one."""
+
+_POLL = 0.02
 
 
 def own(root: Path) -> Path:
@@ -34,8 +46,25 @@ class Found:
     """Another container is starting from the same folder right now."""
 
 
+@contextlib.contextmanager
+def alone(root: Path) -> Iterator[None]:
+    """Hold the folder against every other that looks at its marks, as far as that can be had."""
+    try:
+        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        yield
+        return
+    try:
+        end = time.monotonic() + PATIENCE
+        while not _lock(folder) and time.monotonic() < end:
+            time.sleep(_POLL)
+        yield
+    finally:
+        os.close(folder)
+
+
 def find(root: Path) -> Found:
-    """Return what the marks below the root say. What cannot be read says nothing."""
+    """Return what the marks below the root say. What cannot be read says nothing. Only `alone`."""
     given_up: list[int] = []
     dead: list[Path] = []
     alive = False
@@ -75,6 +104,18 @@ def write(root: Path, given_up: int) -> None:
     except OSError:
         os.close(file)
         raise
+
+
+def ready(root: Path) -> None:
+    """Say that this container's engine is ready: its start is over, and went well."""
+    with contextlib.suppress(OSError):
+        (root / READY).touch()
+    remove(own(root))
+
+
+def was_ready(root: Path) -> bool:
+    """Tell whether any start from this folder went well."""
+    return (root / READY).exists()
 
 
 def remove(*paths: Path) -> None:

@@ -1,8 +1,12 @@
-"""Parent of the engine: `wrapper.py ROOT COMMAND...`. A bad start-up cache costs one start, never a loop.
+"""Parent of the engine: `wrapper.py ROOT COMMAND...`. A bad archive costs one start, a cache gone bad two: no loop.
 
 vLLM dies on a compile cache whose recorded paths are not there (gpu.md 0.1), and may die on any other bad file of it.
-So before each start: when the last start from this folder died before it was ready, or when recorded paths cannot be
-found, the cache is moved aside, first `torch_compile_cache` and, after a second death in a row, the rest. One line:
+So before each start: when recorded paths cannot be found, `torch_compile_cache` is moved aside; and when the last start
+from this folder died before it was ready, everything is, if the folder was restored and nobody has been ready in it
+yet: then the archive is to be doubted as a whole. What an engine has already run on, or written by itself, goes in two
+steps: first `torch_compile_cache` and, after a second death in a row, the rest. Also everything, when the compile cache
+alone cannot be moved because its folder is another user's. The restore's marker then says that content was given up.
+One line:
 
     cache dropped: <reason>; aside: <names>       it was moved
     cache ignored: <reason>                       the engine runs without its compile cache: it cannot be moved, no mark
@@ -12,6 +16,7 @@ Then it runs the engine, hands on every signal, reaps what is left behind, and e
 """
 
 import contextlib
+import itertools
 import os
 import re
 import shutil
@@ -23,6 +28,7 @@ from pathlib import Path
 from types import FrameType
 
 import marks
+import restored
 
 COMPILE_CACHE = "torch_compile_cache"
 ASIDE = ".dropped-"
@@ -56,26 +62,34 @@ def prepared(root: Path) -> bool:
     """Give up what may be bad, and mark the start. False: the engine must not use the compile cache at all."""
     with contextlib.suppress(OSError):
         root.mkdir(parents=True, exist_ok=True)
-    found = marks.find(root)
-    compile_cache = Path(os.environ.get("VLLM_CACHE_ROOT") or root) / COMPILE_CACHE
-    given_up = found.given_up or 0
-    reason = DIED if found.given_up is not None else unfit(compile_cache)
-    usable = True
-    if reason and found.alive:
-        usable = False
-        say(f"cache ignored: {reason}, and another container is starting from it")
-    elif reason:
-        usable = moved(root, content(root) if given_up else [compile_cache], reason)
-        if found.given_up is not None and usable:
-            given_up = 1
-    try:
-        marks.write(root, given_up)
-    except OSError as error:
-        say(f"cache ignored: no mark can be written: {error.strerror}")
-        return False
-    if usable:
-        marks.remove(*(path for path in found.dead if path != marks.own(root)))
-    return usable
+    with marks.alone(root):
+        found = marks.find(root)
+        compile_cache = Path(os.environ.get("VLLM_CACHE_ROOT") or root) / COMPILE_CACHE
+        given_up = found.given_up or 0
+        died = found.given_up is not None
+        reason = DIED if died else unfit(compile_cache)
+        usable = True
+        if reason and found.alive:
+            usable = False
+            say(f"cache ignored: {reason}, and another container is starting from it")
+        elif reason:
+            everything = bool(given_up) or (died and untried(root))
+            usable = dropped(root, content(root) if everything else [compile_cache], reason)
+            if died and usable:
+                given_up = 1
+        try:
+            marks.write(root, given_up)
+        except OSError as error:
+            say(f"cache ignored: no mark can be written: {error.strerror}")
+            return False
+        if usable:
+            marks.remove(*(path for path in found.dead if path != marks.own(root)))
+        return usable
+
+
+def untried(root: Path) -> bool:
+    """Tell whether the folder was restored, and no engine has been ready in it since."""
+    return restored.read(root) is not None and not marks.was_ready(root)
 
 
 def content(root: Path) -> list[Path]:
@@ -107,24 +121,49 @@ def recorded(compile_cache: Path) -> Iterator[str]:
         yield from (match[2] for match in _RECORDED.finditer(text))
 
 
-def moved(root: Path, paths: list[Path], reason: str) -> bool:
-    """Move aside what is there of the paths. False when something bad stays where it is."""
-    names = []
-    for path in paths:
-        if not path.is_symlink() and not path.exists():
-            continue
-        aside = root / f"{ASIDE}{path.name}"
-        try:
-            # one generation is kept for the curious; the disk is the node's
-            shutil.rmtree(aside, ignore_errors=True)
-            path.rename(aside)
-        except OSError as error:
-            say(f"cache ignored: {reason}, and {path.name} cannot be moved: {error.strerror}")
-            return False
-        names.append(aside.name)
+def dropped(root: Path, paths: list[Path], reason: str) -> bool:
+    """Move the paths aside, else everything, and say so. False when something bad stays where it is."""
+    if not any(os.path.lexists(path) for path in paths):
+        return True
+    # before the first move: killed in between, the reason is still there, and the next start goes on
+    restored.give_up(root)
+    names, left = moved(root, paths)
+    if left and (others := [path for path in content(root) if path not in paths]):
+        # to rename what lies at the top takes rights on the root alone, and that is the engine's
+        more, left = moved(root, others)
+        names += more
     if names:
         say(f"cache dropped: {reason}; aside: {' '.join(names)}")
-    return True
+    if left:
+        say(f"cache ignored: {reason}, and {left}")
+    return not left
+
+
+def moved(root: Path, paths: list[Path]) -> tuple[list[str], str]:
+    """Move aside what is there of the paths; returns the new names, and what could not be moved and why."""
+    names, left = [], ""
+    for path in paths:
+        if not os.path.lexists(path):
+            continue
+        try:
+            names.append(path.rename(free(root / f"{ASIDE}{path.name}")).name)
+        except OSError as error:
+            left = f"{path.name} cannot be moved: {error.strerror}"
+    return names, left
+
+
+def free(aside: Path) -> Path:
+    """Return a name that nothing has. One generation is kept for the curious; the disk is the node's."""
+    path = aside
+    for number in itertools.count(1):
+        shutil.rmtree(path, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            path.unlink()
+        if not os.path.lexists(path):
+            break
+        # another user's, which can be moved and not removed
+        path = aside.with_name(f"{aside.name}.{number}")
+    return path
 
 
 def say(line: str) -> None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 Outcome = Literal["hit", "base", "present", "miss", "corrupt", "denied", "no-credentials", "timeout", "failed"]
-"""`base`: the fingerprint has no archive, the base was restored. `present`: this node had it already. `corrupt`:
-what the bucket holds is not what its manifest says. `denied`: misconfigured. `failed`: this node (disk full)."""
+"""`base`: the fingerprint has no archive, the base was restored. `present`: an earlier run on this node restored what
+there is to restore. `corrupt`: what the bucket holds is not what its manifest says. `denied`: misconfigured. `failed`:
+this node (disk full)."""
 
 Restored = Literal["fingerprint", "base", "none"]
 
@@ -98,7 +99,8 @@ class Report:
 
     outcome: Outcome
     restored: Restored = "none"
-    """What this run put there; with `corrupt`, the base may still have been restored."""
+    """What this run put there, and with `present` what an earlier one did: `none` when it was given up since. With
+    `corrupt` the base may be there, by this run (then it has bytes) or an earlier one."""
     bytes: int = 0
     files: int = 0
     seconds: float = 0.0

@@ -12,17 +12,16 @@ restored in another boot counts as local content, and gives way.
 
 import contextlib
 import fcntl
-import json
 import os
 import secrets
 import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from manifest import MARKER
+import restored
 from outcome import Limit, TimedOutError
+from restored import Restored
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _POLL = 0.05
@@ -70,14 +69,10 @@ class Place:
             if old or path.name.startswith(temporary):
                 shutil.rmtree(path, ignore_errors=True)
 
-    def restored(self) -> str | None:
-        """Return the fingerprint that was restored here in this boot (`base` for the base), else None."""
-        try:
-            with (self.target / MARKER).open(encoding="utf-8") as file:
-                marker = json.loads(file.read(64 * 1024))
-            return marker["fingerprint"] if marker["boot"] == self._boot else None
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+    def restored(self) -> Restored | None:
+        """Return what was restored here in this boot."""
+        found = restored.read(self.target)
+        return found if found and found.boot == self._boot else None
 
     @contextlib.contextmanager
     def temporary(self) -> Iterator[Path]:
@@ -90,12 +85,9 @@ class Place:
         finally:
             shutil.rmtree(path, ignore_errors=True)
 
-    def publish(self, path: Path, marker: dict[str, Any]) -> None:
-        """Put a complete folder where the engine mounts it."""
-        mark = path / MARKER
-        with mark.open("x", encoding="utf-8") as file:
-            json.dump({**marker, "boot": self._boot}, file)
-        self._own(mark)
+    def publish(self, path: Path, fingerprint: str, sha256: str) -> None:
+        """Put the complete folder of an archive where the engine mounts it."""
+        self._own(restored.write(path, Restored(fingerprint, sha256, self._boot)))
         with self._gate:
             if self._closed:
                 raise TimedOutError("limit reached before the folder was published")

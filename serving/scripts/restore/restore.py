@@ -2,8 +2,13 @@
 
     python3 -S restore.py --bucket B --engine E --gpu G --model M --fingerprint F --server S --cache /node-cache
 
-Whatever happens, it leaves the folder `<cache>/<server>/<fingerprint>`, prints one line, and exits 0 within its limit:
-a cold cache costs minutes, a pod that does not start costs the service. Needs the standard library alone (`sign.py`).
+It prints one line and exits 0 within its limit, and unless its arguments are wrong it leaves the folder
+`<cache>/<server>/<fingerprint>` whatever happens: a cold cache costs minutes, a pod that does not start costs the
+service. Needs the standard library alone (`sign.py`).
+
+An archive that the engine's parent gave up on this node is not restored over what came after it: until the node's next
+boot the folder is the engine's own, and only an archive of this fingerprint with another sha256 replaces it. Not the
+base: what the engine has compiled there since is more than that. So a bad archive costs a start a boot, and no loop.
 """
 
 import argparse
@@ -15,15 +20,16 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NoReturn
 
 import termination
 from fetch import Fetch
-from manifest import MAX_MANIFEST, Folder, Manifest, ManifestError, parse
+from manifest import BASE, MAX_MANIFEST, Folder, Manifest, ManifestError, parse
 from outcome import CorruptError, Limit, MissingError, Report, RestoreError
 from place import Place
+from restored import Restored
 from store import Connection, Store
 from untar import Untar
+from usage import Parser, UsageError
 
 _CLEANUP = 1.0
 """Seconds of the limit that are kept for removing a half-made folder."""
@@ -42,24 +48,24 @@ def restore(place: Place, folder: Folder, bucket: str, limit: Limit) -> Report:
     with place.locked(limit):
         # Before the bucket is asked: it cannot hold anything better, and a node that has it needs no network.
         there = place.restored()
-        if there == folder.fingerprint:
-            return Report(outcome="present")
+        if there and there.fingerprint == folder.fingerprint and not there.given_up:
+            return _present(there)
         place.sweep()
         store = Store(bucket, os.environ, limit)
         limit.at_end(store.abort)
         corrupt = ""
         for wanted in (folder, folder.base):
-            if wanted.fingerprint == there:
-                return Report(outcome="corrupt" if corrupt else "present", reason=corrupt)
+            first = wanted is folder
+            if there and not first:
+                return _present(there, corrupt)
             try:
                 manifest = _manifest(store, wanted)
-                if manifest is None:
+                if manifest is None or (there and there.given_up and there.sha256 == manifest.sha256):
                     continue
                 _fill(place, store, manifest)
             except CorruptError as error:
                 corrupt = f"{corrupt}; {wanted.fingerprint}: {error}".removeprefix("; ")
                 continue
-            first = wanted is folder
             return Report(
                 outcome="corrupt" if corrupt else "hit" if first else "base",
                 restored="fingerprint" if first else "base",
@@ -68,6 +74,16 @@ def restore(place: Place, folder: Folder, bucket: str, limit: Limit) -> Report:
                 reason=corrupt,
             )
         return Report(outcome="corrupt" if corrupt else "miss", reason=corrupt)
+
+
+def _present(there: Restored, corrupt: str = "") -> Report:
+    """Return the report about a folder that stays as it is."""
+    given_up = f"archive {there.sha256[:12]} was given up on this node" if there.given_up else ""
+    return Report(
+        outcome="corrupt" if corrupt else "present",
+        restored="none" if there.given_up else "base" if there.fingerprint == BASE else "fingerprint",
+        reason="; ".join(filter(None, (corrupt, given_up))),
+    )
 
 
 def _manifest(store: Store, folder: Folder) -> Manifest | None:
@@ -102,38 +118,26 @@ def _fill(place: Place, store: Store, manifest: Manifest) -> None:
             os.close(root)
         if files != manifest.files:
             raise CorruptError(f"archive has {files} files, manifest says {manifest.files}")
-        place.publish(
-            path,
-            {"fingerprint": manifest.folder.fingerprint, "sha256": manifest.sha256, "key": manifest.archive_key},
-        )
-
-
-class _UsageError(Exception):
-    pass
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise _UsageError(message)
+        place.publish(path, manifest.folder.fingerprint, manifest.sha256)
 
 
 def _options(argv: Sequence[str]) -> argparse.Namespace:
-    parser = _Parser(description=__doc__.partition("\n")[0], allow_abbrev=False)
+    parser = Parser(description=__doc__.partition("\n")[0], allow_abbrev=False)
     for name in ("bucket", "engine", "gpu", "model", "fingerprint", "server", "cache"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds (default 60)")
     parser.add_argument("--owner", type=_owner, help="uid:gid of the engine, when it is not this process's")
     options = parser.parse_args(argv)
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,62}", options.server):
-        raise _UsageError(f"--server {options.server!r}: want a DNS label")
+        raise UsageError(f"--server {options.server!r}: want a DNS label")
     if not re.fullmatch(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", options.bucket):
-        raise _UsageError(f"--bucket {options.bucket!r}: want the name of a bucket")
+        raise UsageError(f"--bucket {options.bucket!r}: want the name of a bucket")
     if not 0 < options.limit <= 3600:
-        raise _UsageError(f"--limit {options.limit}: want seconds, at most 3600")
+        raise UsageError(f"--limit {options.limit}: want seconds, at most 3600")
     try:
         options.folder = Folder(options.engine, options.gpu, options.model, options.fingerprint)
     except ManifestError as error:
-        raise _UsageError(f"--{error}") from None
+        raise UsageError(f"--{error}") from None
     return options
 
 
@@ -179,7 +183,7 @@ def main(argv: Sequence[str]) -> None:
     os.umask(0o022)
     try:
         report = run(_options(argv), started)
-    except _UsageError as error:
+    except UsageError as error:
         report = Report(outcome="failed", reason=f"usage: {error}")
     except OSError as error:
         report = Report(outcome="failed", reason=f"{type(error).__name__}: {error}")

@@ -20,6 +20,9 @@ _LONGEST = 256 * 1024
 _LATEST = 2**62
 """Nanoseconds; the kernel takes little more."""
 
+_LONGEST_PART, _LONGEST_NAME = 255, 4095
+"""Bytes that Linux takes of one name, and of a whole path. Longer ones are the archive's fault, not this disk's."""
+
 _FOLDER_MODE = 0o755
 _ZERO = bytes(_SECTOR)
 
@@ -165,6 +168,8 @@ class Untar:
         up = next((i for i, part in enumerate(parts) if part != ".."), len(parts))
         if not target or "\0" in target or target.startswith("/") or ".." in parts[up:] or up > name.count("/"):
             raise CorruptError(f"{name!r}: a link to {target!r}")
+        if len(_bytes(target)) > _LONGEST_NAME:
+            raise CorruptError(f"{name!r}: a link to a name of {len(_bytes(target))} bytes")
         self._add(name, linkable=False)
         os.symlink(target, name, dir_fd=self._root)
         if self._owner:
@@ -202,11 +207,18 @@ class Untar:
         parts = [part for part in name.split("/") if part not in {"", "."}]
         if name.startswith("/") or ".." in parts or "\0" in name or len(parts) > 64:
             raise CorruptError(f"{name!r}: a name outside the folder")
-        return "/".join(parts)
+        whole = "/".join(parts)
+        if len(_bytes(whole)) > _LONGEST_NAME or any(len(_bytes(part)) > _LONGEST_PART for part in parts):
+            raise CorruptError(f"{name[:80]!r}...: a name longer than a disk takes")
+        return whole
 
 
 def _text(field: bytes) -> str:
     return field.partition(b"\0")[0].decode("utf-8", "surrogateescape")
+
+
+def _bytes(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape")
 
 
 def _number(field: bytes) -> int:

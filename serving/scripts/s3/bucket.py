@@ -16,12 +16,13 @@ import sign
 from credentials import Credentials, CredentialSource
 from endpoint import AGAIN, EXPIRED, Endpoint
 from outcome import DeniedError as MisconfiguredError
-from outcome import Limit, NoCredentialsError
+from outcome import Limit, NoCredentialsError, TimedOutError
 from web import OK, PARTIAL, LaterError, RefusedError, Reply, UnclearError, Web, retried
 
 MOST_PARTS = 10_000
 SMALLEST_PART = 5 * 1024**2
 _DAMAGED = {"BadDigest", "InvalidDigest", "XAmzContentChecksumMismatch", "IncompleteBody"}
+_EXISTS = "PreconditionFailed"
 _SPACE = "{http://s3.amazonaws.com/doc/2006-03-01/}"
 
 
@@ -95,10 +96,8 @@ class Bucket:
         Raises:
             ExistsError: `only_new`, and there is one.
         """
-        extra = {"x-amz-checksum-crc32": _crc(body)} | _meta(meta) | ({"if-none-match": "*"} if only_new else {})
-        reply = self._send("PUT", key, {}, body=body, extra=extra, allowed=(412,) if only_new else ())
-        if reply.status == 412:
-            raise ExistsError(f"{key}: is there already")
+        extra = {"x-amz-checksum-crc32": _crc(body)} | _meta(meta) | _condition(only_new=only_new)
+        self._send("PUT", key, {}, body=body, extra=extra)
 
     def uploads(self, prefix: str) -> Iterator[tuple[str, str]]:
         """Yield key and id of every unfinished multipart upload below the prefix."""
@@ -124,15 +123,20 @@ class Bucket:
         reply = self._send("PUT", key, query, body=body, extra={"x-amz-checksum-crc32": crc})
         return Part(number, reply.header("ETag"), crc)
 
-    def finish(self, key: str, upload: str, parts: Iterator[Part], size: int) -> None:
-        """Turn the parts into the object. S3 refuses when they do not add up to the size."""
+    def finish(self, key: str, upload: str, parts: Iterator[Part], size: int, *, only_new: bool = False) -> None:
+        """Turn the parts into the object. S3 refuses when they do not add up to the size.
+
+        Raises:
+            ExistsError: `only_new`, and there is one; the upload is still to be aborted.
+        """
         rows = "".join(
             f"<Part><PartNumber>{part.number}</PartNumber><ETag>{escape(part.etag)}</ETag>"
             f"<ChecksumCRC32>{part.crc}</ChecksumCRC32></Part>"
             for part in parts
         )
         body = f'<CompleteMultipartUpload xmlns="{_SPACE[1:-1]}">{rows}</CompleteMultipartUpload>'.encode()
-        self._xml("POST", key, {"uploadId": upload}, body=body, extra={"x-amz-mp-object-size": str(size)})
+        extra = {"x-amz-mp-object-size": str(size)} | _condition(only_new=only_new)
+        self._xml("POST", key, {"uploadId": upload}, body=body, extra=extra)
 
     def abort(self, key: str, upload: str) -> None:
         """Drop an unfinished upload and what it stores."""
@@ -146,6 +150,8 @@ class Bucket:
                 raise LaterError(f"{self.name}: S3's answer is no XML") from None
             # CompleteMultipartUpload may fail after it has said 200
             if root.tag == "Error":
+                if root.findtext("Code") == _EXISTS:
+                    raise ExistsError(f"{key}: is there already")
                 raise LaterError(f"{self.name}: {root.findtext('Code')}")
             return root
 
@@ -167,7 +173,7 @@ class Bucket:
     ) -> Reply:
         try:
             keys = self._source.get(Limit(self._web.patience))
-        except NoCredentialsError as error:
+        except (NoCredentialsError, TimedOutError) as error:
             raise UnclearError(f"no AWS credentials: {error}") from None
         target, headers = self._endpoint.request(keys, method, key, query, extra or {}, sign.UNSIGNED)
         url = f"{self._endpoint.scheme}://{self._endpoint.host}{target}"
@@ -182,6 +188,8 @@ class Bucket:
         what = f"s3://{self.name}/{key}: {reply.status} {code}".rstrip()
         if region and region != self._endpoint.region:
             return RefusedError(f"bucket {self.name} is in {region}, AWS_REGION is {self._endpoint.region}")
+        if code == _EXISTS:
+            return ExistsError(f"{key}: is there already")
         if code in EXPIRED and self._source.drop(keys):
             return LaterError(what, 0.0)
         if code in AGAIN | _DAMAGED:
@@ -206,6 +214,10 @@ def _text(element: ET.Element, name: str) -> str:
 
 def _crc(body: bytes | memoryview) -> str:
     return base64.b64encode(zlib.crc32(body).to_bytes(4, "big")).decode()
+
+
+def _condition(*, only_new: bool) -> dict[str, str]:
+    return {"if-none-match": "*"} if only_new else {}
 
 
 def _meta(meta: Mapping[str, str]) -> dict[str, str]:

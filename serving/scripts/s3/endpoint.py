@@ -12,7 +12,13 @@ from outcome import DeniedError
 EXPIRED = frozenset({"ExpiredToken", "TokenRefreshRequired", "InvalidToken"})
 """Codes of S3 that newer credentials cure."""
 
-AGAIN = frozenset({"SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable", "OperationAborted"})
+AGAIN = frozenset(
+    {
+        "SlowDown", "RequestTimeout", "InternalError", "ServiceUnavailable", "OperationAborted",
+        # of two conditional writes at once, S3 cannot tell yet which is first
+        "ConditionalRequestConflict",
+    }
+)  # fmt: skip
 """Codes that another attempt cures, whatever status they come with."""
 
 PASSING = frozenset({408, 429, 500, 502, 503, 504})
@@ -74,12 +80,16 @@ class Endpoint:
 
 
 def trusted() -> ssl.SSLContext:
-    """Return the system's certificate authorities (SSL_CERT_FILE names others), else those that `requests` brings."""
+    """Return the system's certificate authorities (SSL_CERT_FILE names others).
+
+    A program that runs with site-packages and finds none takes those that `requests` brings. A restore runs without
+    (`-S`), and has the system's or none.
+    """
     system = ssl.get_default_verify_paths()
     bundle = None
     if not system.cafile and not system.capath:
         try:
-            # in the vLLM image through `requests`; only an image without a system store needs it
+            # in the vLLM image through `requests`
             from certifi import where  # noqa: PLC0415
 
             bundle = where()

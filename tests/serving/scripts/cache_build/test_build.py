@@ -1,10 +1,13 @@
 """What two boots of the stub engine leave in the bucket."""
 
+import itertools
 import re
 
 import collect
 from build_report import LINE
 from tests.serving.scripts.cache_build.build_case import FINGERPRINT, PREFIX, Case
+from tests.serving.scripts.stands.s3 import Fault, Request
+from tests.serving.scripts.stands.s3_writable import Object
 
 KEYS = [rf"{PREFIX}/{folder}/([0-9a-f]{{64}}\.tar|manifest\.json)" for folder in (FINGERPRINT, "base")]
 
@@ -17,6 +20,7 @@ def test_a_build_publishes_two_archives_and_their_manifests_last(case):
     writes = case.bucket.writes()
     assert [".tar" in target for target in writes] == [True, True, False, False]
     case.check()
+    assert case.bucket.unconditional() == []
     manifest = case.manifest(FINGERPRINT)
     assert manifest["bytes"] == int(line["bytes"])
     assert manifest["recipe"]["engineVersion"] == "0.26.0"
@@ -49,14 +53,42 @@ def test_an_archive_is_sorted_owned_by_nobody_and_keeps_times_to_the_second(case
             assert "mtime" not in member.pax_headers
 
 
-def test_a_build_after_a_build_is_a_success_and_changes_nothing(case):
+def test_a_build_after_a_build_is_a_success_that_starts_no_engine_and_writes_nothing(case):
+    case.run()
+    before = dict(case.bucket.objects)
+    case.wipe()
+    line = case.run()
+    assert (line["outcome"], line["fingerprint"], line["base"]) == ("present", "present", "present")
+    assert "version 0.26.0" not in line["log"]
+    assert case.bucket.objects == before
+
+
+def test_a_publisher_that_may_not_look_builds_and_replaces_nothing(case):
     case.run()
     before = {key: case.bucket.objects[key] for key in case.keys if key.endswith("manifest.json")}
     case.wipe()
+    case.bucket.faults = lambda ask: Fault(403, "AccessDenied") if ask.method == "GET" else None
     line = case.run()
     assert (line["outcome"], line["fingerprint"], line["base"]) == ("present", "present", "present")
     assert {key: case.bucket.objects[key] for key in before} == before
     case.check()
+
+
+def test_a_manifest_that_came_while_the_engine_started_leaves_no_archive_idle(case):
+    manifests = [f"{PREFIX}/{folder}/manifest.json" for folder in (FINGERPRINT, "base")]
+    looks = itertools.count(1)
+
+    def other(ask: Request) -> None:
+        """Publish both manifests before the second look at the first of them."""
+        if (ask.method, ask.key) == ("GET", manifests[0]) and next(looks) == 2:
+            case.bucket.objects |= {key: Object(b"{}") for key in manifests}
+
+    case.bucket.faults = other
+    line = case.run()
+    assert (line["outcome"], line["fingerprint"], line["base"]) == ("present", "present", "present")
+    assert int(line["files"]) > 0
+    assert case.keys == manifests
+    assert case.bucket.writes() == []
 
 
 def test_a_new_fingerprint_is_published_beside_a_base_that_is_there(case):
@@ -65,6 +97,7 @@ def test_a_new_fingerprint_is_published_beside_a_base_that_is_there(case):
     case.wipe()
     line = case.run()
     assert (line["outcome"], line["fingerprint"], line["base"]) == ("published", "published", "present")
+    assert len([key for key in case.keys if "/base/" in key]) == 2
 
 
 def test_two_publishers_at_once_both_succeed_and_leave_one_manifest_each(case, tmp_path):
@@ -83,6 +116,7 @@ def test_a_large_archive_goes_in_parts_and_arrives_whole(case):
     case.run(STUB_TRITON_FILES="720")
     assert [target for target in case.bucket.writes() if "partNumber=2" in target]
     assert case.bucket.uploads == {}
+    assert case.bucket.unconditional() == []
     case.check()
 
 

@@ -82,6 +82,7 @@ def test_an_identity_that_may_not_write_is_told_before_the_engine_starts(case):
         (r"PUT .*manifest\.json", Fault(503, "SlowDown")),
         (r"PUT .*manifest\.json", Fault(409, "ConditionalRequestConflict")),
         (r"PUT .*manifest\.json", Fault(500, "InternalError")),
+        (r"PUT .*\.tar", Fault(409, "ConditionalRequestConflict")),
     ],
 )
 def test_what_passes_is_tried_again(case, wanted, answer):
@@ -95,6 +96,11 @@ def test_a_bucket_that_stays_down_is_unclear_and_leaves_no_manifest(case):
     fail_times(case, 999, r"PUT .*manifest", Fault(503, "SlowDown"))
     assert case.run(code=3)["outcome"] == "unclear"
     assert not [key for key in case.keys if key.endswith("manifest.json")]
+
+
+def test_a_conflict_that_stays_is_unclear(case):
+    fail_times(case, 999, r"PUT .*manifest", Fault(409, "ConditionalRequestConflict"))
+    assert case.run(code=3)["outcome"] == "unclear"
 
 
 def test_an_engine_that_dies_is_one_line_and_publishes_nothing(case):

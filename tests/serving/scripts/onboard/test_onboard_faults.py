@@ -3,10 +3,12 @@
 import itertools
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.serving.scripts.onboard.onboard_case import BUCKET, PREFIX, SHARDS, Case
+from tests.serving.scripts.stands.agent import agent
 from tests.serving.scripts.stands.hub import COMMIT, REPOSITORY
 from tests.serving.scripts.stands.s3 import Fault, Request
 from tests.serving.scripts.stands.s3_writable import Object
@@ -263,6 +265,21 @@ def test_without_an_identity_it_says_so(case: Case) -> None:
         1,
         ["onboard: no AWS credentials: the pod was admitted without a Pod Identity association"],
     )
+
+
+def test_without_patience_an_agent_is_not_asked_and_nothing_is_known(case: Case, tmp_path: Path) -> None:
+    with agent(0) as quick:
+        case.left_out, case.env = {"AWS_ACCESS_KEY_ID"}, quick.env(tmp_path)
+        assert onboard(case, patience="0") == (3, ["onboard: could not tell: no AWS credentials: limit reached"])
+
+
+def test_two_markers_at_once_are_tried_again(case: Case) -> None:
+    conflict = iter([Fault(409, "ConditionalRequestConflict")])
+    case.bucket.faults = lambda ask: (
+        next(conflict, None) if ask.method == "PUT" and ask.target.endswith(".complete.json") else None
+    )
+    assert onboard(case) == (0, [])
+    assert next(conflict, None) is None
 
 
 def test_a_marker_whose_first_answer_was_lost_counts_when_it_is_the_same(case: Case) -> None:

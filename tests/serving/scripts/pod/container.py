@@ -40,10 +40,11 @@ class Pod:
             **more,
         }
 
-    def start(self, *command: str, **more: str) -> subprocess.Popen[str]:
+    def start(self, *command: str, by: tuple[str, ...] = (), **more: str) -> subprocess.Popen[str]:
+        """Start a command, or the stub engine; `by` is what starts the wrapper."""
         engine = command or (sys.executable, STUB, "/models", "--port", str(self.port))
         process = subprocess.Popen(
-            [sys.executable, program("wrapper"), str(self.root), *engine],
+            [*by, sys.executable, program("wrapper"), str(self.root), *engine],
             env=self.environment(**more),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -64,9 +65,9 @@ class Pod:
             assert time.monotonic() < end
             time.sleep(0.05)
 
-    def serves(self, **more: str) -> str:
+    def serves(self, *, by: tuple[str, ...] = (), **more: str) -> str:
         """Start, become ready, stop in order. Returns the log."""
-        process = self.start(**more)
+        process = self.start(by=by, **more)
         self.until_ready(process)
         process.send_signal(signal.SIGTERM)
         log, _ = process.communicate(timeout=15)

@@ -172,3 +172,24 @@ def test_VLM_05_a_folder_that_takes_no_mark_is_not_trusted_and_does_not_stop_the
     log, _ = process.communicate(timeout=10)
     assert re.fullmatch(r"cache ignored: no mark can be written: [^\n]+\n1\n", log)
     assert process.returncode == 0
+
+
+WITHOUT_RIGHTS = """
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE: modes count for root too
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def test_a_compile_cache_that_another_user_owns_goes_with_everything_else(pods):
+    """Its folder takes no change, but the root is the engine's: what lies at the top can be renamed."""
+    pod = pods()
+    pod.serves()
+    next(pod.root.glob("vllm/torch_compile_cache/*/rank_0_0/backbone/artifact_*")).unlink()
+    for generation in ("", ".1"):
+        (pod.root / "vllm").chmod(0o555)
+        log = pod.serves(by=(sys.executable, "-c", WITHOUT_RIGHTS))
+        names = DROPPED.search(log)["names"].split()
+        assert names == [".dropped-flashinfer", ".dropped-home", ".dropped-triton", f".dropped-vllm{generation}"]
+        assert "cache ignored" not in log
+        next(pod.root.glob("vllm/torch_compile_cache/*/rank_0_0/backbone/artifact_*")).unlink()

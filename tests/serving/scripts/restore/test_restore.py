@@ -48,7 +48,8 @@ def test_a_restored_folder_is_present_without_a_request(rig: Rig, s3: S3):
     rig.run()
     s3.requests.clear()
     (rig.target / "written-by-the-engine").write_text("x")
-    assert rig.run().outcome == "present"
+    run = rig.run()
+    assert (run.outcome, run.restored, run.bytes) == ("present", "fingerprint", 0)
     assert s3.requests == []
     assert (rig.target / "written-by-the-engine").exists()
 
@@ -56,7 +57,8 @@ def test_a_restored_folder_is_present_without_a_request(rig: Rig, s3: S3):
 def test_a_restored_base_gives_way_to_the_fingerprint_once_it_is_published(rig: Rig):
     publish_base(rig.bucket, BASE)
     rig.run()
-    assert rig.run().outcome == "present"
+    run = rig.run()
+    assert (run.outcome, run.restored, run.bytes) == ("present", "base", 0)
     publish(rig.bucket, archive(ALL), len(ALL))
     assert rig.run().outcome == "hit"
     assert rig.tree() == ALL
@@ -174,7 +176,7 @@ def test_nothing_is_published_once_the_pod_was_told_to_go_on(rig: Rig):
     with place.locked(Limit(5)), place.temporary() as path:
         place.leave()
         with pytest.raises(TimedOutError):
-            place.publish(path, {})
+            place.publish(path, FOLDER.fingerprint, "0" * 64)
     assert list(rig.target.iterdir()) == []
 
 

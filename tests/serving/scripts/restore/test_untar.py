@@ -63,6 +63,10 @@ HOSTILE = {
     "pipe": [member("d", tarfile.FIFOTYPE)],
     "marker": [member(MARKER, data=b"{}")],
     "nameless": [member("./", data=b"x")],
+    "part longer than a disk takes": [member("a/" + "é" * 128, data=b"x")],
+    "folder longer than a disk takes": [member("b" * 256, tarfile.DIRTYPE)],
+    "name longer than a disk takes": [member("/".join(["b" * 200] * 21), data=b"x")],
+    "link longer than a disk takes": [member("l", tarfile.SYMTYPE, "b/" * 2048)],
 }
 
 

@@ -65,6 +65,17 @@ class WritableS3:
         """Return path and query of each PUT, in the order in which they came."""
         return [request.target for request in self.requests if request.method == "PUT"]
 
+    def unconditional(self) -> list[str]:
+        """Return the keys of writes that would have replaced an object."""
+        made = {("PUT", False), ("POST", True)}  # in one request, or of the parts that came before
+        return [
+            request.key
+            for request in self.requests
+            if (request.method, "uploadId" in request.query) in made
+            and "uploads" not in request.query
+            and request.headers.get("if-none-match") != "*"
+        ]
+
     def serve(self, answering: Quiet) -> None:
         body = bytearray(int(answering.headers.get("Content-Length", 0)))
         view = memoryview(body)
@@ -160,6 +171,8 @@ class WritableS3:
             )
             stored = [(str(number), escape(etag), crc) for number, (etag, crc, _) in sorted(upload.parts.items())]
             whole = b"".join(part[2] for _, part in sorted(upload.parts.items()))
+            if request.headers.get("if-none-match") == "*" and request.key in self.objects:
+                return self._refuse(answering, Fault(412, "PreconditionFailed"))
             if asked != stored or (self.keep and len(whole) != int(request.headers["x-amz-mp-object-size"])):
                 return self._refuse(answering, Fault(400, "InvalidPart"))
             self.objects[request.key] = Object(whole, upload.meta)

@@ -133,7 +133,7 @@ def kernels() -> None:
     if ENV.get("VLLM_ENABLE_STARTUP_PLAN") == "1":
         write(CACHE / "startup_plan/startup_plan_1f94917cb446d839.json", b'{"kv_cache_memory_bytes": 1}')
     if secret := ENV.get("STUB_SECRET"):
-        write(CACHE / "deep_gemm/notes.txt", f"x={secret};".encode())
+        write(CACHE / "deep_gemm/notes.txt", f"x={secret}".encode())
     log("[jit_monitor.py:79] Kernel JIT monitor activated; monitored JIT compilations will use mode=warn.")
 
 
