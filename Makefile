@@ -31,7 +31,7 @@ lint: dev-dependencies  ## format, lint rules, types
 	@$(RUN) -m rehearsal.toolchain.progress "mypy (half a minute when nothing is cached)" -- $(RUN) -m mypy
 
 unit: dev-dependencies  ## the tests
-	@$(RUN) -m pytest
+	@$(RUN) -m pytest --numprocesses 2 --dist worksteal
 
 mutants: dev-dependencies  ## break the program in one line, 180 times: every break must fail a test
 	@$(RUN) -m tests.mutants
