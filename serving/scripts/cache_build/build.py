@@ -7,7 +7,7 @@ Boots the engine cold in an empty cache, stops it, boots it again, and publishes
 start took every compiled graph from it. A key that has both manifests already costs no start. It never sees traffic:
 caches hold pickles, and whoever can write them owns every node that restores them.
 Ends with one line (`build_report.LINE`) and 0 (published or there already), 1 (refused), 2 (usage) or 3 (S3 gave no
-usable answer).
+usable answer, or there are no credentials to ask it with).
 """
 
 import argparse
@@ -24,10 +24,11 @@ from types import FrameType
 from typing import Any, NoReturn
 
 import termination
+from between import between
 from boot import BootError, boot
-from bucket import Bucket, DeniedError
+from bucket import SMALLEST_PART, Bucket, DeniedError
 from build_report import Outcome, Report
-from collect import Archive, ChangedError, Layout, base_of, members, snapshot, write
+from collect import Archive, ChangedError, Layout, LayoutError, base_of, members, snapshot, write
 from engine_log import VERSIONS, Start
 from leaks import Scanner, UnscannableError
 from manifest import ROOT, Folder, Manifest, ManifestError
@@ -176,11 +177,13 @@ def parsed(argv: Sequence[str]) -> argparse.Namespace:
     for name in ("bucket", "engine", "gpu", "model", "fingerprint"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--engine-version", required=True, choices=sorted(VERSIONS))
-    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--port", type=between(1, 65535), default=8000)
     parser.add_argument("--root", type=Path, default=Path(ROOT), help="for tests: elsewhere it makes no usable cache")
-    parser.add_argument("--limit", type=float, default=1920.0, help="seconds for one start (default 1920)")
-    parser.add_argument("--patience", type=float, default=120.0, help="seconds that S3 may fail (default 120)")
-    parser.add_argument("--part-bytes", type=int, default=PART, help="of a multipart upload")
+    seconds = between(0.0, 86400.0)
+    parser.add_argument("--limit", type=seconds, default=1920.0, help="seconds for one start (default 1920)")
+    parser.add_argument("--patience", type=seconds, default=120.0, help="seconds that S3 may fail (default 120)")
+    part = between(SMALLEST_PART, 1024**3)
+    parser.add_argument("--part-bytes", type=part, default=PART, help="of a multipart upload")
     parser.add_argument("--secret-env", action="append", default=[], help="variable whose value must not be published")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args(argv)
@@ -220,7 +223,7 @@ def main(argv: Sequence[str]) -> int:
         report.outcome, report.reason = "denied", str(error)
     except UnclearError as error:
         report.outcome, report.reason = "unclear", str(error)
-    except (RefusedError, UnscannableError, ManifestError, ChangedError) as error:
+    except (RefusedError, UnscannableError, ManifestError, ChangedError, LayoutError) as error:
         report.reason = str(error)
     except Exception as error:  # one line whatever happens: a Job's log is read by a program
         report.reason = f"{type(error).__name__}: {error}"

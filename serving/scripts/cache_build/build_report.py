@@ -32,7 +32,7 @@ class Report:
 
     @property
     def code(self) -> int:
-        """The exit code: 0 published or there already, 1 refused, 3 S3 gave no usable answer."""
+        """The exit code: 0 published or there already, 1 refused, 3 could not tell."""
         return CODES.get(self.outcome, 1)
 
     def line(self, seconds: float) -> str:

@@ -22,6 +22,10 @@ class ChangedError(Exception):
     """A file changed while it was read: something still writes."""
 
 
+class LayoutError(Exception):
+    """The engine's folders are not where they would be archived."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """Folders of the root that are treated apart, relative to it."""
@@ -32,9 +36,15 @@ class Layout:
 
     @classmethod
     def of(cls, root: Path, environment: Mapping[str, str]) -> "Layout":
-        """Return the layout that the engine's environment gives."""
+        """Return the layout that the engine's environment gives.
+
+        Raises:
+            LayoutError: its cache is not below the root.
+        """
         home = Path(environment.get("HOME") or root / "home")
         vllm = Path(environment.get("VLLM_CACHE_ROOT") or home / ".cache/vllm")
+        if not vllm.is_relative_to(root):
+            raise LayoutError(f"the engine's cache would be {vllm}, not below {root}: VLLM_CACHE_ROOT or HOME moves it")
         assets = environment.get("VLLM_ASSETS_CACHE") or home / ".cache/vllm/assets"
         never = [Path(assets), home / ".cache/huggingface", vllm / "startup_plan"]
         return cls(

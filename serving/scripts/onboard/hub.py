@@ -20,6 +20,11 @@ from web import OK, PARTIAL, LaterError, RefusedError, Reply, Web, retried
 _TOKEN = re.compile(r"[\x21-\x7e]+", re.ASCII)
 _NEXT = re.compile(r'<([^>]+)>\s*;\s*rel="?next"?')
 
+_ENDPOINT = re.compile(r"https?://[A-Za-z0-9.-]+(?::([0-9]{1,5}))?(?:/[A-Za-z0-9._~/-]*)?", re.ASCII)
+
+WHOLE = 64 * 1024**2
+"""Bytes of a file that is held in memory at once: config and index. An announced size costs nothing, memory does."""
+
 HOPS = 5
 """Redirects of one request: a renamed repository, then the content network."""
 
@@ -82,7 +87,13 @@ class Hub:
         raise RefusedError(f"{self.repository}: more than {PAGES} pages of files")
 
     def content(self, file: HubFile) -> bytes:
-        """Return a small file, checked against the commit."""
+        """Return a small file, checked against the commit.
+
+        Raises:
+            RefusedError: it is none, or other than the commit says.
+        """
+        if file.size > WHOLE:
+            raise RefusedError(f"{file.name}: {file.size} bytes, and it must be read at once: at most {WHOLE}")
         content = bytearray(file.size)
         self.read(file, 0, memoryview(content))
         hasher = file.hasher()
@@ -142,7 +153,7 @@ class Hub:
                 self._refuse(reply, self.repository, ours=self._ours(at))
             try:
                 return json.loads(reply.body), reply
-            except ValueError:
+            except (ValueError, RecursionError):
                 raise LaterError(f"{self.repository}: the hub's answer is no JSON") from None
 
         return self._web.patiently(attempt)
@@ -204,6 +215,18 @@ def clean_token(value: str) -> str:
     return token
 
 
+def clean_endpoint(value: str) -> str:
+    """Return the hub's address.
+
+    Raises:
+        ValueError: it is none, or says more than where. The message does not hold it: there may be a password inside.
+    """
+    found = _ENDPOINT.fullmatch(value)
+    if found is None or not 0 < int(found[1] or 443) < 65536:
+        raise ValueError("HF_ENDPOINT is no address of a hub: want http(s)://<host>[:<port>][/<path>], and no user")
+    return value
+
+
 def _entries(entries: Any, repository: str) -> Iterator[HubFile]:
     try:
         for entry in entries:
@@ -214,7 +237,7 @@ def _entries(entries: Any, repository: str) -> Iterator[HubFile]:
                 if size < 0 or not re.fullmatch(r"[0-9a-f]{64}" if lfs else r"[0-9a-f]{40}", digest):
                     raise ValueError
                 yield HubFile(str(entry["path"]), size, kind, digest)
-    except (TypeError, KeyError, ValueError, AttributeError):
+    except (TypeError, KeyError, ValueError, OverflowError, AttributeError):
         raise RefusedError(f"{repository}: the hub's list of files has another form than expected") from None
 
 

@@ -80,14 +80,19 @@ def marker(content: bytes) -> Marker:
     Raises:
         ValueError: it is of another form. One line.
     """
+    other = ValueError(f"{MARKER} is not of the form that onboarding writes")
+    read = _json(content)
+    if not isinstance(read, dict) or "format" not in read:
+        raise other
+    if read["format"] != FORMAT:
+        raise ValueError(f"{MARKER} has format {read['format']!r:.20}; this program reads {FORMAT}")
     try:
-        read = json.loads(content)
-        if read["format"] != FORMAT:
-            raise ValueError(f"{MARKER} has format {read['format']!r}; this program reads {FORMAT}")
         files = tuple(Entry(str(f["name"]), int(f["size"]), str(f["sha256"]), str(f["source"])) for f in read["files"])
-        return Marker(str(read["repository"]), str(read["commit"]), files)
-    except (TypeError, KeyError, json.JSONDecodeError, UnicodeDecodeError):
-        raise ValueError(f"{MARKER} is not of the form that onboarding writes") from None
+        if not _REPOSITORY.fullmatch(read["repository"]) or not _COMMIT.fullmatch(read["commit"]):
+            raise other
+        return Marker(read["repository"], read["commit"], files)
+    except (TypeError, KeyError, ValueError, OverflowError):
+        raise other from None
 
 
 def pinned(endpoint: str, repository: str, revision: str) -> str:
@@ -213,7 +218,7 @@ def shard_problem(size: int, head: bytes, header: Callable[[int], bytes]) -> str
 def _json(content: bytes) -> Any:
     try:
         return json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

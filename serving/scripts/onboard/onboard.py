@@ -5,7 +5,7 @@
 Streams through memory: no disk is used, whatever the size. The marker `.complete.json` comes last, after every file has
 hashed to what the commit says; without it the folder is not whole. Run again to continue: files that arrived are kept,
 uploads that did not end are dropped. Reads HF_TOKEN, HF_ENDPOINT, AWS_REGION and the pod's AWS identity.
-Exit code 0 done, 1 a check failed, 2 usage, 3 could not tell (a side did not answer: try again).
+Exit code 0 done, 1 a check failed, 2 usage, 3 could not tell (no credentials, or a side did not answer: try again).
 """
 
 import argparse
@@ -14,14 +14,15 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 
 import termination
+from between import between
 from bucket import SMALLEST_PART, Bucket, DeniedError, ExistsError, Part
-from hub import Hub, HubFile, clean_token
+from hub import Hub, HubFile, clean_endpoint, clean_token
 from layout import DEFAULT_ENDPOINT, MARKER, Entry, Marker, marker, pinned, place, problems
 from transfer import MIB, PART_MIB, SPARE, STREAMS, File, Transfer
 from verify import folder, shard_problems
@@ -132,11 +133,18 @@ def check_marker(bucket: Bucket, prefix: str, hub: Hub) -> bytes | None:
     return content
 
 
-def onboard(args: argparse.Namespace, env: Mapping[str, str]) -> str:
-    """Do it all; returns the last line."""
-    endpoint = env.get("HF_ENDPOINT") or DEFAULT_ENDPOINT
-    commit = pinned(endpoint, args.repository, args.revision)
-    name, prefix = place(args.to, commit)
+def onboard(args: argparse.Namespace, endpoint: str, env: Mapping[str, str]) -> str:
+    """Do it all; returns the last line.
+
+    Raises:
+        RefusedError: a check failed.
+        UnclearError: a side gave no usable answer.
+    """
+    try:
+        commit = pinned(endpoint, args.repository, args.revision)
+        name, prefix = place(args.to, commit)
+    except ValueError as error:
+        raise RefusedError(str(error)) from None
     web = Web(args.patience)
     hub = Hub(web, endpoint, args.repository, commit, clean_token(env.get("HF_TOKEN", "")))
     bucket = Bucket(web, name, env)
@@ -204,21 +212,12 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--include", action="append", default=[], metavar="GLOB", help="copy only these files")
     parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="leave these files out")
     parser.add_argument("--allow-pickle", action="store_true", help="take formats that run code when they are loaded")
-    parser.add_argument("--streams", type=_between(1, 256), default=STREAMS, help=f"connections ({STREAMS})")
+    parser.add_argument("--streams", type=between(1, 256), default=STREAMS, help=f"connections ({STREAMS})")
     parser.add_argument(
-        "--part-mib", type=_between(SMALLEST_PART // MIB, 1024), default=PART_MIB, help=f"MiB ({PART_MIB})"
+        "--part-mib", type=between(SMALLEST_PART // MIB, 1024), default=PART_MIB, help=f"MiB ({PART_MIB})"
     )
-    parser.add_argument("--patience", type=_between(0, 3600), default=PATIENCE, help=f"seconds of retries ({PATIENCE})")
+    parser.add_argument("--patience", type=between(0, 3600), default=PATIENCE, help=f"seconds of retries ({PATIENCE})")
     return parser
-
-
-def _between(low: int, high: int) -> Callable[[str], int]:
-    def number(text: str) -> int:
-        if not low <= int(text) <= high:
-            raise argparse.ArgumentTypeError(f"{text} is not between {low} and {high}")
-        return int(text)
-
-    return number
 
 
 def stopped(*_: object) -> None:
@@ -233,12 +232,19 @@ def main() -> int:
     """Return the exit code."""
     # the first process of a container has no default for it: without this a deleted pod works on until it is killed
     signal.signal(signal.SIGTERM, stopped)
+    args = arguments().parse_args()
     try:
-        whole = onboard(arguments().parse_args(), os.environ)
-    except (RefusedError, ValueError) as error:
+        endpoint = clean_endpoint(os.environ.get("HF_ENDPOINT") or DEFAULT_ENDPOINT)
+    except ValueError as error:
+        return fail(f"usage: {error}", 2)
+    try:
+        whole = onboard(args, endpoint, os.environ)
+    except RefusedError as error:
         return fail(str(error), 1)
     except (UnclearError, StoppedError) as error:
         return fail(f"could not tell: {error}", 3)
+    except Exception as error:  # one line whatever happens: who started the Job reads it in the pod's status
+        return fail(f"could not tell: {type(error).__name__}: {error}", 3)
     say(whole)
     termination.say(f"onboard: {whole}")
     return 0

@@ -4,7 +4,7 @@
 
 Without `--deep`: the marker, the list of objects, their sizes, the index, and each shard's own header. With it, every
 byte is read and hashed too (through memory, in the bucket's region).
-Exit code 0 whole, 1 not whole, 2 usage, 3 could not tell.
+Exit code 0 whole, 1 not whole, 2 usage, 3 could not tell (no credentials, no rights, or no usable answer).
 """
 
 import argparse
@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 import termination
+from between import between
 from bucket import Bucket, DeniedError
 from layout import MARKER, Marker, marker, place, problems, shard_problem
 from transfer import MIB, PART_MIB, STREAMS, File, Transfer
@@ -71,19 +72,22 @@ def deep_problems(web: Web, bucket: Bucket, prefix: str, whole: Marker) -> Itera
         yield str(error)
 
 
-def verify(args: argparse.Namespace, env: Mapping[str, str]) -> str:
+def verify(args: argparse.Namespace, name: str, prefix: str, env: Mapping[str, str]) -> str:
     """Return a line that says what is whole.
 
     Raises:
         RefusedError: what is not.
+        UnclearError: S3 gave no usable answer.
     """
-    name, prefix = place(args.folder)
     web = Web(args.patience)
     bucket = Bucket(web, name, env)
     content = bucket.get(prefix + MARKER)
     if content is None:
         raise RefusedError(f"{args.folder}: no {MARKER}: nothing was onboarded there, or it is not finished")
-    whole = marker(content)
+    try:
+        whole = marker(content)
+    except ValueError as error:
+        raise RefusedError(str(error)) from None
     listed = {entry.name: entry.size for entry in whole.files}
     stored = folder(bucket, prefix)
     stored.pop(MARKER, None)
@@ -106,7 +110,8 @@ def main() -> int:
     parser.add_argument("folder", help="s3://<bucket>/models/<name>/<revision>/")
     parser.add_argument("--deep", action="store_true", help="read and hash every byte")
     parser.add_argument("--allow-pickle", action="store_true", help="accept formats that run code when they are loaded")
-    parser.add_argument("--patience", type=float, default=PATIENCE, help=f"seconds of retries ({PATIENCE})")
+    seconds = between(0.0, 3600.0)
+    parser.add_argument("--patience", type=seconds, default=PATIENCE, help=f"seconds of retries ({PATIENCE})")
     told, code = _told(parser.parse_args())
     told = "\n".join(f"verify: {line}" for line in told.splitlines())
     print(told, file=sys.stderr if code else sys.stdout)
@@ -116,11 +121,17 @@ def main() -> int:
 
 def _told(args: argparse.Namespace) -> tuple[str, int]:
     try:
-        return verify(args, os.environ), 0
+        name, prefix = place(args.folder)
+    except ValueError as error:
+        return f"usage: {error}", 2
+    try:
+        return verify(args, name, prefix, os.environ), 0
     except (DeniedError, UnclearError, StoppedError) as error:
         return f"could not tell: {error}", 3
-    except (RefusedError, ValueError) as error:
+    except RefusedError as error:
         return str(error), 1
+    except Exception as error:  # one line whatever happens: who started the Job reads it in the pod's status
+        return f"could not tell: {type(error).__name__}: {error}", 3
 
 
 if __name__ == "__main__":

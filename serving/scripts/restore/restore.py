@@ -128,6 +128,8 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=60.0, help="seconds (default 60)")
     parser.add_argument("--owner", type=_owner, help="uid:gid of the engine, when it is not this process's")
     options = parser.parse_args(argv)
+    if not options.cache.startswith("/"):
+        parser.error(f"--cache {options.cache!r}: want an absolute path")
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,62}", options.server):
         raise UsageError(f"--server {options.server!r}: want a DNS label")
     if not re.fullmatch(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", options.bucket):

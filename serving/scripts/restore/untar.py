@@ -6,6 +6,7 @@ Refused: absolute names, "..", a name below a symbolic link, a name twice, links
 members, the marker's name. Owner ids are ignored, set-id bits and write bits of group and others are dropped.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Mapping
@@ -25,6 +26,9 @@ _LONGEST_PART, _LONGEST_NAME = 255, 4095
 
 _FOLDER_MODE = 0o755
 _ZERO = bytes(_SECTOR)
+
+_NO_DISK = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.ELOOP})
+"""What a disk says of a name, and says of it on every node: the archive's fault."""
 
 
 class Untar:
@@ -74,7 +78,12 @@ class Untar:
                 if len(header) < _SECTOR:
                     raise CorruptError("archive ends inside a header")
                 position += _SECTOR
-                self._header(header)
+                try:
+                    self._header(header)
+                except OSError as error:
+                    if error.errno not in _NO_DISK:
+                        raise
+                    raise CorruptError(f"a member that no disk takes: {error.strerror}") from None
 
     def finish(self) -> int:
         """Check that the archive ended where it says; give folders their times. Returns the number of files."""
@@ -195,6 +204,9 @@ class Untar:
         if name not in self._folders:
             if name in self._others:
                 raise CorruptError(f"{name!r} is no folder, and something lies below it")
+            # what begins like the marker too: a draft of it may be written beside it
+            if name.startswith(MARKER):
+                raise CorruptError(f"{name!r} is reserved")
             self._folder(name.rpartition("/")[0], None)
             os.mkdir(name, _FOLDER_MODE, dir_fd=self._root)
             if self._owner:

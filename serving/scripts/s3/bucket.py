@@ -47,12 +47,13 @@ class Bucket:
     """One bucket, as the pod's own identity."""
 
     def __init__(self, web: Web, name: str, env: Mapping[str, str]) -> None:
+        # what the environment lacks says nothing of the bucket's content
         if "AWS_ACCESS_KEY_ID" not in env and not env.get("AWS_CONTAINER_CREDENTIALS_FULL_URI"):
-            raise RefusedError("no AWS credentials: the pod was admitted without a Pod Identity association")
+            raise UnclearError("no AWS credentials: the pod was admitted without a Pod Identity association")
         try:
             self._endpoint = Endpoint.of(name, env)
         except MisconfiguredError as error:
-            raise RefusedError(str(error)) from None
+            raise UnclearError(str(error)) from None
         self.name, self._web, self._source = name, web, CredentialSource(env)
 
     def list(self, prefix: str) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import threading
 import time
 from collections.abc import Mapping
@@ -14,6 +15,8 @@ from outcome import Limit, NoCredentialsError
 
 _AGENTS = {"169.254.170.23", "fd00:ec2::23", "127.0.0.1", "::1", "localhost"}
 """Who may be sent the pod's token in clear text, as in AWS's own SDKs."""
+
+_SENDABLE = re.compile(r"[\x21-\x7e]+", re.ASCII)
 
 _REFRESH = 300.0
 """Seconds before their end from which on keys are no longer used."""
@@ -61,10 +64,11 @@ class CredentialSource:
     def _fixed(self) -> Credentials | None:
         if "AWS_ACCESS_KEY_ID" not in self._env:
             return None
+        token = self._env.get("AWS_SESSION_TOKEN")
         return Credentials(
-            self._env["AWS_ACCESS_KEY_ID"],
-            self._env.get("AWS_SECRET_ACCESS_KEY", ""),
-            self._env.get("AWS_SESSION_TOKEN"),
+            _clean("AWS_ACCESS_KEY_ID", self._env["AWS_ACCESS_KEY_ID"]),
+            _clean("AWS_SECRET_ACCESS_KEY", self._env.get("AWS_SECRET_ACCESS_KEY", "")),
+            _clean("AWS_SESSION_TOKEN", token) if token else None,
         )
 
     def _from_agent(self, limit: Limit) -> Credentials:
@@ -103,15 +107,28 @@ class CredentialSource:
             raise OSError(f"{answer.status} {body[:200].decode(errors='replace')}")
         keys = json.loads(body)
         return Credentials(
-            keys["AccessKeyId"],
-            keys["SecretAccessKey"],
-            keys["Token"],
+            _clean("the agent's AccessKeyId", keys["AccessKeyId"]),
+            _clean("the agent's SecretAccessKey", keys["SecretAccessKey"]),
+            _clean("the agent's Token", keys["Token"]),
             datetime.fromisoformat(keys["Expiration"].replace("Z", "+00:00")).timestamp(),
         )
 
     def _token(self) -> dict[str, str]:
         # kubelet replaces the file while the pod lives: read it each time
         if path := self._env.get("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"):
-            return {"Authorization": Path(path).read_text(encoding="ascii").strip()}
+            content = Path(path).read_text(encoding="ascii", errors="replace")
+            return {"Authorization": _clean("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", content)}
         token = self._env.get("AWS_CONTAINER_AUTHORIZATION_TOKEN")
-        return {"Authorization": token} if token else {}
+        return {"Authorization": _clean("AWS_CONTAINER_AUTHORIZATION_TOKEN", token)} if token else {}
+
+
+def _clean(name: str, value: object) -> str:
+    """Return a key or token without white space around it (what is made from a file ends in a newline).
+
+    Raises:
+        NoCredentialsError: it could not be sent. The message does not hold it, as http.client's would.
+    """
+    clean = value.strip() if isinstance(value, str) else ""
+    if not _SENDABLE.fullmatch(clean):
+        raise NoCredentialsError(f"{name} is empty, or holds white space or other than printable ASCII inside")
+    return clean

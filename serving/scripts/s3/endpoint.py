@@ -1,5 +1,6 @@
 """Where a bucket answers, whom it must be to be believed, and which refusals pass: one for reading and for writing."""
 
+import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ AGAIN = frozenset(
 PASSING = frozenset({408, 429, 500, 502, 503, 504})
 """Statuses that another attempt may cure."""
 
+_REGION = re.compile(r"[a-z0-9-]{1,40}", re.ASCII)
+
 
 @dataclass(frozen=True)
 class Endpoint:
@@ -46,7 +49,13 @@ class Endpoint:
         region = env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION") or ""
         if not region:
             raise DeniedError("AWS_REGION is not set")
+        # part of a host name and of the signed header
+        if not _REGION.fullmatch(region):
+            raise DeniedError("AWS_REGION is not the name of a region")
         given = env.get("AWS_ENDPOINT_URL_S3") or env.get("AWS_ENDPOINT_URL")
+        if given and "@" in given:
+            # the address is printed with each failure
+            raise DeniedError("AWS_ENDPOINT_URL names a user: want an address alone")
         # a dot in the bucket's name does not fit the wildcard certificate
         virtual = not given and "." not in bucket
         suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"

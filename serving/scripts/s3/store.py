@@ -18,6 +18,7 @@ STALL = 5.0
 
 _BUFFER = 64 * 1024
 _PAGES = 100
+_LONGEST_PAGE = 8 * 1024 * 1024
 
 T = TypeVar("T")
 
@@ -90,7 +91,7 @@ class Connection:
         found: dict[str, int] = {}
         query = {"list-type": "2", "prefix": prefix}
         for _ in range(_PAGES):
-            page = self._retried(f"list {prefix}", lambda: self._small("", query, 8 * 1024 * 1024)).decode()
+            page = self._retried(f"list {prefix}", lambda: self._page(query))
             for entry in re.findall(r"<Contents>(.*?)</Contents>", page, re.DOTALL):
                 key, size = re.search(r"<Key>(.*?)</Key>", entry, re.DOTALL), re.search(r"<Size>(\d+)</Size>", entry)
                 if key and size:
@@ -136,6 +137,13 @@ class Connection:
             filled += count
         response.read()  # nothing is left; this frees the connection for the next request
 
+    def _page(self, query: Mapping[str, str]) -> str:
+        page = self._small("", query, _LONGEST_PAGE).decode(errors="replace")
+        # from a proxy or another server, even an empty answer comes with 200: it would look like an empty bucket
+        if "<ListBucketResult" not in page:
+            raise _AgainError("the answer is no listing of a bucket")
+        return page
+
     def _small(self, key: str, query: Mapping[str, str], most: int) -> bytes:
         response = self._send(key, query, {})
         self._check(response)
@@ -157,7 +165,13 @@ class Connection:
         if self._http.sock:
             self._http.sock.settimeout(self._http.timeout)
         started = time.monotonic()
-        self._http.request("GET", target, headers=headers)
+        try:
+            self._http.request("GET", target, headers=headers)
+        except OSError:
+            raise  # an untrusted certificate is a ValueError too
+        except ValueError:
+            # its text is the header's value
+            raise DeniedError("the request cannot be sent as HTTP") from None
         response = self._http.getresponse()
         store.first_byte = min(store.first_byte, time.monotonic() - started)
         return response

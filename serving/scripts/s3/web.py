@@ -94,6 +94,7 @@ class Web:
 
         Raises:
             LaterError: no whole answer came.
+            UnclearError: a header or the host's name cannot be sent.
         """
         parts = urllib.parse.urlsplit(url)
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -109,6 +110,10 @@ class Web:
                 if used and isinstance(error, (ConnectionError, http.client.RemoteDisconnected)):
                     continue
                 raise LaterError(f"{parts.netloc}: {_spoken(error)}") from None
+            except ValueError:
+                # its text is the header's value
+                self._drop(parts)
+                raise UnclearError(f"{parts.netloc}: the request cannot be sent as HTTP") from None
             try:
                 return self._read(parts, answer, into, head=method == "HEAD")
             except (OSError, http.client.HTTPException) as error:

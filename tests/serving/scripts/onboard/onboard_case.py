@@ -78,9 +78,10 @@ class Case:
         env = environment(self.hub, self.bucket, **self.env)
         return run(command, {name: value for name, value in env.items() if name not in self.left_out})
 
-    def verify(self, *more: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, program("verify"), TO, "--patience", "2", *more]
-        return run(command, environment(self.hub, self.bucket, **self.env))
+    def verify(self, *more: str, folder: str = TO) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, program("verify"), folder, "--patience", "2", *more]
+        env = environment(self.hub, self.bucket, **self.env)
+        return run(command, {name: value for name, value in env.items() if name not in self.left_out})
 
     @property
     def wanted(self) -> dict[str, bytes]:

@@ -262,8 +262,8 @@ def test_a_marker_that_S3_refuses_and_does_not_have_is_no_success(case: Case) ->
 def test_without_an_identity_it_says_so(case: Case) -> None:
     case.left_out = {"AWS_ACCESS_KEY_ID"}
     assert onboard(case) == (
-        1,
-        ["onboard: no AWS credentials: the pod was admitted without a Pod Identity association"],
+        3,
+        ["onboard: could not tell: no AWS credentials: the pod was admitted without a Pod Identity association"],
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from outcome import LINE
 from tests.serving.scripts.restore.rig import FOLDER, Rig, archive, content, publish, publish_base
 from tests.serving.scripts.stands.agent import agent
 from tests.serving.scripts.stands.s3 import S3, Fault, Faults, Request
@@ -107,6 +108,38 @@ def test_an_archive_that_may_not_be_read_is_denied(rig: Rig, s3: S3):
     published(rig)
     s3.faults = lambda request: Fault(status=403, code="AccessDenied") if is_archive(request) else None
     assert rig.run().outcome == "denied"
+
+
+def test_a_listing_that_is_none_is_asked_for_again_and_never_a_miss(rig: Rig, s3: S3):
+    """A proxy or another server answers 200 with nothing in it."""
+    published(rig)
+    s3.faults = first(2, lambda request: request.lists, Fault(status=200))
+    assert (rig.run().outcome, rig.tree()) == ("hit", ALL)
+
+
+def test_an_endpoint_that_never_lists_is_a_timeout(rig: Rig, s3: S3):
+    s3.faults = lambda _: Fault(status=200)
+    run = rig.run("--limit", "2")
+    reason = f"list {FOLDER.prefix}: AgainError: the answer is no listing of a bucket"
+    assert (run.outcome, run.reason) == ("timeout", reason)
+
+
+def test_a_token_that_cannot_be_sent_is_not_shown(rig: Rig):
+    rig.env |= {"AWS_SESSION_TOKEN": "SECRET\nTOKEN"}
+    run = rig.run()
+    assert (run.outcome, run.reason) == (
+        "no-credentials",
+        "AWS_SESSION_TOKEN is empty, or holds white space or other than printable ASCII inside",
+    )
+
+
+@pytest.mark.parametrize("cache", ["", "cache", "./cache"])
+def test_a_cache_that_is_no_absolute_path_is_usage_and_makes_no_folder(rig: Rig, tmp_path: Path, cache: str):
+    (work := tmp_path / "work").mkdir()
+    out, errors = rig.start("--cache", cache, cwd=work).communicate(timeout=20)
+    assert errors == ""
+    assert LINE.fullmatch(out.rstrip("\n"))["reason"] == f"usage: --cache {cache!r}: want an absolute path"
+    assert list(work.iterdir()) == []
 
 
 def test_no_region_is_denied(rig: Rig):

@@ -1,6 +1,7 @@
 """No archive writes outside its folder: an extraction runs before the hash of the whole is known."""
 
 import contextlib
+import errno
 import io
 import os
 import tarfile
@@ -77,6 +78,42 @@ def test_a_hostile_archive_is_corrupt_and_leaves_nothing(name: str, rig: Rig, tm
     run = rig.run()
     assert (run.outcome, rig.tree()) == ("corrupt", {})
     assert not list(tmp_path.glob("**/up"))
+
+
+@pytest.mark.parametrize(
+    ("hostile", "name"),
+    [
+        (member(MARKER, tarfile.DIRTYPE), MARKER),
+        (member(f"{MARKER}/x", data=b"x"), MARKER),
+        (member(f"{MARKER}.draft/x", data=b"x"), f"{MARKER}.draft"),
+    ],
+    ids=["folder", "below it", "beside it"],
+)
+def test_a_folder_in_the_markers_place_is_corrupt(hostile: tuple[tarfile.TarInfo, bytes], name: str, rig: Rig):
+    publish(rig.bucket, packed(member("good", data=b"good"), hostile), 2)
+    run = rig.run()
+    assert (run.outcome, run.reason) == ("corrupt", f"{rig.folder.fingerprint}: '{name}' is reserved")
+    assert rig.tree() == {}
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [member("/".join(["a" * 250] * 20), data=b"x"), member("l", tarfile.SYMTYPE, "x" * 5000)],
+    ids=["path", "target"],
+)
+def test_a_name_longer_than_a_path_is_corrupt(hostile: tuple[tarfile.TarInfo, bytes], rig: Rig):
+    publish(rig.bucket, packed(member("good", data=b"good"), hostile), 2)
+    assert (rig.run().outcome, rig.tree()) == ("corrupt", {})
+
+
+@pytest.mark.parametrize("code", [errno.ENAMETOOLONG, errno.EINVAL, errno.ELOOP])
+def test_a_name_that_a_disk_refuses_is_the_archives_fault(code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code), "a name")
+
+    monkeypatch.setattr(os, "symlink", refused)
+    with pytest.raises(CorruptError, match=f"^a member that no disk takes: {os.strerror(code)}$"):
+        extract(packed(member("l", tarfile.SYMTYPE, "x")), tmp_path / "x")
 
 
 @pytest.mark.parametrize("form", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT, tarfile.USTAR_FORMAT])

@@ -34,6 +34,12 @@ def test_a_bucket_is_asked_where_it_is(bucket: str, env: dict[str, str], host: s
         ({}, "AWS_REGION is not set"),
         ({"AWS_REGION": "x", "AWS_ENDPOINT_URL": "ftp://a"}, "ftp://a: not an endpoint"),
         ({"AWS_REGION": "x", "AWS_ENDPOINT_URL": "a:9"}, "a:9: not an endpoint"),
+        ({"AWS_REGION": "eu-west-1\nx"}, "AWS_REGION is not the name of a region"),
+        ({"AWS_REGION": "a/b"}, "AWS_REGION is not the name of a region"),
+        (
+            {"AWS_REGION": "x", "AWS_ENDPOINT_URL": "http://user:password@a"},
+            "AWS_ENDPOINT_URL names a user: want an address alone",
+        ),
     ],
 )
 def test_an_environment_without_an_address_is_misconfigured(env: dict[str, str], message: str):

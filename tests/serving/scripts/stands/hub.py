@@ -41,6 +41,8 @@ class FakeHub:
         self.requests: list[tuple[str, str, dict[str, str]]] = []
         self.counts: dict[str, int] = {}
         self.listed: list[str] | None = None
+        self.answers: dict[str, bytes] = {}
+        """What the API says instead, by `revision` and `tree`."""
         hub = self
 
         class Api(Quiet):
@@ -81,6 +83,8 @@ class FakeHub:
         fault = self.fault(Ask("", self._count("")))
         if isinstance(fault, tuple):
             request.answer(fault[0], b"{}", **fault[1])
+        elif instead := next((body for part, body in self.answers.items() if f"/{part}/" in path), None):
+            request.answer(200, instead)
         elif "/revision/" in path:
             request.answer(200, json.dumps({"sha": COMMIT, "gated": bool(self.token)}).encode())
         else:
