@@ -1,9 +1,10 @@
 """The commands of `python -m ops`, and what all of them share: exit codes, and one line instead of a traceback.
 
-Exit codes: 0 ok, 1 a check failed, 2 usage, 3 could not tell.
+Exit codes: 0 ok, 1 a check failed, 2 usage, 3 could not tell; 130 Ctrl-C.
 """
 
 import sys
+from contextlib import suppress
 from typing import Any
 
 import typer
@@ -11,7 +12,7 @@ from typer.core import TyperGroup
 
 from ops.bucket.cli import bucket
 from ops.cache.cli import cache
-from ops.failures import Failure
+from ops.failures import UNCLEAR, Failure
 from ops.weights.cli import weights
 
 
@@ -23,6 +24,16 @@ class _Commands(TyperGroup):
         except Failure as failure:
             sys.stderr.write(f"{failure}\n")
             raise typer.Exit(failure.code) from None
+
+    def main(self, *args: Any, **more: Any) -> Any:
+        """Run, and end with a line when nobody can write to standard output. A closed pipe ends it silently."""
+        try:
+            return super().main(*args, **more)
+        except OSError as error:
+            with suppress(OSError):
+                sys.stdout.close()  # else Python tries again in the end
+            sys.stderr.write(f"cannot write: {error.strerror}\n")
+            sys.exit(UNCLEAR)
 
 
 app = typer.Typer(

@@ -20,7 +20,7 @@ def asked_for(stack: Stack, name: str, *, candidate: bool) -> ServerSettings:
     if not candidate:
         return server
     if server.promoted is None:
-        raise RefusedError(f"servers.{name}.candidate: missing")
+        raise RefusedError(f"servers.{name}.candidate: missing; expected {{version: ..., args: {{}}}}")
     return server.promoted
 
 

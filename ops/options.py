@@ -5,6 +5,18 @@ from typing import Annotated
 
 import typer
 
+
+def not_empty(value: str | None) -> str | None:
+    """Refuse an empty value: a variable of a script that is not set would change what is asked.
+
+    Raises:
+        typer.BadParameter: it is empty.
+    """
+    if value == "":
+        raise typer.BadParameter("empty")
+    return value
+
+
 StackName = Annotated[str, typer.Option("--stack", help="the stack: NAME of Pulumi.NAME.yaml in this folder")]
 ServerName = Annotated[str, typer.Option("--server", help="one of `servers` of the stack file")]
 Candidate = Annotated[bool, typer.Option("--candidate", help="what servers.<name>.candidate makes of the server")]

@@ -1,7 +1,6 @@
 """The stack file, as it stands here or at a git revision."""
 
 import json
-import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,9 @@ import pulumi
 import yaml
 
 import settings
+from ops import pulumi_yaml
 from ops.failures import RefusedError, UnclearError, UsageError
+from ops.terminal import echo
 from serving.server import ServerSettings
 
 
@@ -30,23 +31,36 @@ class Stack:
             UsageError: there is none of this name.
         """
         if name not in self.settings.servers:
-            known = ", ".join(sorted(self.settings.servers)) or "no server at all"
-            raise UsageError(f"--server {name}: Pulumi.{self.name}.yaml has {known}")
+            known = ", ".join(sorted(self.settings.servers)) or "none: it has no server at all"
+            raise UsageError(f"--server {echo(name)}: not in Pulumi.{self.name}.yaml; expected one of {known}")
         return self.settings.servers[name]
+
+
+class _WrongError(Exception):
+    """A stack file that is none, or none for this checkout. The message is the program's where it has one."""
 
 
 def read(name: str) -> Stack:
     """Return the stack of the current folder.
 
     Raises:
-        UsageError: there is none of this name.
+        UsageError: there is none of this name, or nobody may read it.
         RefusedError: the file is wrong; one line per mistake, as the program says them.
     """
     path = Path(f"Pulumi.{name}.yaml")
-    if not path.is_file():
-        names = sorted(it.name.removeprefix("Pulumi.").removesuffix(".yaml") for it in Path().glob("Pulumi.*.yaml"))
-        raise UsageError(f"--stack {name}: no {path} here; expected {', '.join(names) or 'a folder with stack files'}")
-    return _parsed(name, path.read_bytes(), str(path))
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        found = sorted(it.name.removeprefix("Pulumi.").removesuffix(".yaml") for it in Path().glob("Pulumi.*.yaml"))
+        names = ", ".join(other for other in found if other != name) or "a folder with stack files"
+        what = "is a link to nothing" if path.is_symlink() else "is not here"
+        raise UsageError(f"--stack {echo(name)}: {echo(str(path))} {what}; expected {names}") from None
+    except OSError as error:
+        raise UsageError(f"--stack {echo(name)}: {error.strerror}") from None
+    try:
+        return _parsed(name, content)
+    except _WrongError as error:
+        raise RefusedError(f"{path}: {error}") from None
 
 
 def at_revision(name: str, revision: str) -> Stack:
@@ -54,64 +68,72 @@ def at_revision(name: str, revision: str) -> Stack:
 
     Raises:
         UsageError: git knows no such revision, or no stack file in it.
-        RefusedError: the file is wrong.
-        UnclearError: there is no git.
+        UnclearError: there is no git, or the file is not one that this checkout reads: nothing can be compared.
     """
-    path = f"Pulumi.{name}.yaml"
-    # `--end-of-options`: a revision is never an option of git's
-    command = ["git", "show", "--end-of-options", f"{revision}:./{path}"]
+    title = f"Pulumi.{name}.yaml at {revision}"
     try:
-        shown = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - git, with no shell in between
+        return _parsed(name, _git("show", f"{_commit(revision)}:./Pulumi.{name}.yaml", asked=revision))
+    except _WrongError as error:
+        first, *more = [line for line in str(error).splitlines() if line.startswith("  ")] or [str(error)]
+        count = f" and {len(more)} more" if more else ""
+        raise UnclearError(
+            f"cannot compare: {title} is not one that this checkout reads: {first.strip()}{count}"
+        ) from None
+
+
+def _commit(revision: str) -> str:
+    """Return the commit of a revision: git itself takes ranges too, and shows nothing."""
+    commit, remote = (
+        _git("rev-parse", "--verify", "--quiet", f"{known}^{{commit}}", asked=revision).decode().strip()
+        for known in (revision, f"origin/{revision}")
+    )
+    # of `^main` and `v1..v2` it makes other words than the name of one commit
+    if not commit.isalnum():
+        hint = f"; {echo(f'origin/{revision}')} is one" if remote.isalnum() else ""
+        raise UsageError(f"--diff {echo(revision)}: not a revision that git knows{hint}")
+    return commit
+
+
+def _git(command: str, *arguments: str, asked: str) -> bytes:
+    *options, last = arguments
+    # `--end-of-options`: a revision is never an option of git's
+    whole = ["git", command, *options, "--end-of-options", last]
+    try:
+        done = subprocess.run(whole, capture_output=True, check=False)  # noqa: S603 - git, with no shell in between
     except FileNotFoundError:
         raise UnclearError("--diff: git is not on PATH") from None
-    if shown.returncode != 0:
-        said = shown.stderr.decode(errors="replace").strip().removeprefix("fatal: ").splitlines()
-        raise UsageError(f"--diff {revision}: {said[0] if said else 'git show failed'}")
-    return _parsed(name, shown.stdout, f"{path} at {revision}")
+    except OSError as error:
+        raise UsageError(f"--diff {echo(asked)}: {error.strerror}") from None
+    if said := done.stderr.decode(errors="replace").strip() if done.returncode else "":
+        raise UsageError(f"--diff {echo(asked)}: {said.removeprefix('fatal: ').splitlines()[0]}")
+    return done.stdout
 
 
-def _parsed(name: str, content: bytes, title: str) -> Stack:
+def _parsed(name: str, content: bytes) -> Stack:
     try:
-        whole = yaml.load(content, Loader=_Loader)  # noqa: S506 - a SafeLoader
+        whole = pulumi_yaml.tree(content)
+    except pulumi_yaml.UnreadableError as error:
+        raise _WrongError(str(error)) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise RefusedError(f"{title} is not YAML: {' '.join(str(error).split())}") from None
+        raise _WrongError(f"not YAML: {' '.join(str(error).split())}") from None
     config = whole.get("config") if isinstance(whole, dict) else None
     if not isinstance(config, dict):
-        raise RefusedError(f"{title}: no mapping `config`")
+        raise _WrongError("no mapping `config`")
     key = f"{settings.PROJECT}:{settings.KEY}"
-    if key not in config:
-        raise RefusedError(f"{title}: {key}: missing; copy it from Pulumi.dev.yaml into this stack's file")
+    # Pulumi gives keys without a namespace the project's
+    written = settings.KEY if settings.KEY in config else key
+    if written not in config:
+        raise _WrongError(f"{key}: missing; copy it from Pulumi.dev.yaml into this stack's file")
     region = str(config.get("aws:region", ""))
     try:
-        return Stack(name=name, region=region, settings=settings.parse(_plain(config[key]), region))
+        return Stack(name=name, region=region, settings=settings.parse(_plain(config[written]), region))
     except pulumi.RunError as error:
-        raise RefusedError(f"{title}: {error}") from None
+        raise _WrongError(str(error)) from None
 
 
 def _plain(raw: Any) -> Any:
     """Return the tree also when `pulumi config set` wrote it as one text."""
     try:
         return json.loads(raw) if isinstance(raw, str) else raw
-    except ValueError:
+    except (ValueError, RecursionError):
         return raw
-
-
-class _Loader(yaml.SafeLoader):
-    """Takes scalars as Pulumi's own reader does (go-yaml): `no`, `12:30` and dates are text, `1e3` is a number.
-
-    Otherwise `ops` would compute another cache key than the program does.
-    """
-
-
-_Loader.yaml_implicit_resolvers = {}
-
-_FLOAT = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
-
-for _tag, _form, _first in (
-    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
-    ("int", r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)", list("-+0123456789")),
-    ("float", _FLOAT, list("-+.0123456789")),
-    ("merge", r"<<", ["<"]),
-):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_form})$"), _first)

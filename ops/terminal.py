@@ -6,12 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 MIB, GIB = 1024**2, 1024**3
+ECHOED = 80
+"""Characters of what somebody wrote that a message repeats."""
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:
     """Return the rows, each cell as wide as the widest of its column; nothing is cut."""
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))] if rows else []
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def echo(text: str) -> str:
+    """Return what somebody wrote for the one line of a message: cut, and nothing in it that moves the cursor."""
+    cut = text if len(text) <= ECHOED else f"{text[:ECHOED]}..."
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in cut) or "''"
 
 
 def size(count: int) -> str:

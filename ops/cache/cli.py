@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ops.options import Candidate, Json, Kubeconfig, ServerName, StackName
+from ops.options import Candidate, Json, Kubeconfig, ServerName, StackName, not_empty
 
 cache = typer.Typer(help="The start-up cache of a server.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -16,17 +16,19 @@ def key(
     stack: StackName = "dev",
     candidate: Candidate = False,
     diff: Annotated[
-        str, typer.Option(metavar="REV", help="say what moved since the stack file of a git revision")
-    ] = "",
+        str | None,
+        typer.Option(metavar="REV", callback=not_empty, help="say what moved since the stack file of a git revision"),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Print a server's cache key and everything that it is made of."""
     from ops.cache.key import document, explanation  # noqa: PLC0415
     from ops.stack_file import at_revision, read  # noqa: PLC0415
 
+    read_stack = read(stack)
     before = at_revision(stack, diff) if diff else None
-    found = explanation(read(stack), server, candidate=candidate, before=before)
-    typer.echo(json.dumps(found.document(), indent=2) if as_json else document(found, diff))
+    found = explanation(read_stack, server, candidate=candidate, before=before)
+    typer.echo(json.dumps(found.document(), indent=2) if as_json else document(found, diff or ""))
 
 
 @cache.command()
@@ -61,15 +63,21 @@ def build(
 def verify(
     server: ServerName,
     stack: StackName = "dev",
-    pod: Annotated[str, typer.Option(help="which pod (default: the server's newest)")] = "",
-    log: Annotated[str, typer.Option(metavar="FILE", help="a log instead of a pod's, - for standard input")] = "",
+    pod: Annotated[
+        str | None, typer.Option(callback=not_empty, help="which pod (default: the server's newest)")
+    ] = None,
+    log: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", callback=not_empty, help="a log instead of a pod's, - for standard input"),
+    ] = None,
     kubeconfig: Kubeconfig = None,
 ) -> None:
-    """Prove from the log that a server's start took everything from its cache."""
+    """Prove by a log that a start took everything from its cache."""
     from ops.cache.verify import read_file, read_pod, verdict  # noqa: PLC0415
     from ops.cluster.access import connected  # noqa: PLC0415
     from ops.failures import UsageError  # noqa: PLC0415
     from ops.stack_file import read  # noqa: PLC0415
+    from serving.techniques.cache_restore import CACHE_RESTORE  # noqa: PLC0415
 
     if pod and log:
         raise UsageError("--pod and --log: one log at a time")
@@ -78,9 +86,9 @@ def verify(
     text = (
         read_file(log)
         if log
-        else read_pod(connected(read_stack, kubeconfig), read_stack.settings.namespace, server, pod)
+        else read_pod(connected(read_stack, kubeconfig), read_stack.settings.namespace, server, pod or "")
     )
-    lines, code = verdict(text, settings.engine.version)
+    lines, code = verdict(text, settings.engine.version, restores=CACHE_RESTORE.name in settings.techniques)
     typer.echo("\n".join(lines))
     raise typer.Exit(code)
 
@@ -103,7 +111,7 @@ def prune(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="do it; without, only say what would go")] = False,
 ) -> None:
-    """Remove archives that no manifest names and that are older than a day."""
+    """Remove archives that no manifest names. Those of the last day stay."""
     from ops.cache.prune import pruned  # noqa: PLC0415
     from ops.stack_file import read  # noqa: PLC0415
 

@@ -2,12 +2,13 @@
 
 import re
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 from ops.cluster.api import Body, Cluster
 from ops.failures import FAILED_CHECK, OK, UNCLEAR, RefusedError, UnclearError, UsageError
 from ops.programs import RESTORE_LINE, Start
-from ops.terminal import size
+from ops.terminal import echo, size
 from serving.pod import CONTAINER
 
 WARM = frozenset({("hit", "fingerprint"), ("present", "fingerprint")})
@@ -15,6 +16,13 @@ WARM = frozenset({("hit", "fingerprint"), ("present", "fingerprint")})
 
 BEGUN, ENDED = "engine", "listening"
 """Phases whose lines frame a start: without the first the log was cut, without the second it is not over."""
+
+NO_LINE = "cache-restore  no line in this log"
+BOTH = "get both logs: kubectl logs POD --all-containers"
+"""`kubectl logs POD` alone shows the engine's."""
+
+MOST = 64 * 1024**2
+"""Bytes of a log that are read: a start is in its first few MiB, and each takes a fifth of a second."""
 
 
 def read_file(name: str) -> str:
@@ -24,10 +32,13 @@ def read_file(name: str) -> str:
         UsageError: it cannot be read.
     """
     try:
-        raw = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
+            raw = file.read(MOST + 1)
     except OSError as error:
-        raise UsageError(f"--log {name}: {error.strerror}") from None
-    return raw.decode("utf-8", "replace")
+        raise UsageError(f"--log {echo(name)}: {error.strerror}") from None
+    if len(raw) > MOST:
+        sys.stderr.write(f"--log {echo(name)}: only its first {size(MOST)} are read\n")
+    return raw[:MOST].decode("utf-8", "replace")
 
 
 def read_pod(cluster: Cluster, namespace: str, server: str, name: str) -> str:
@@ -47,17 +58,18 @@ def read_pod(cluster: Cluster, namespace: str, server: str, name: str) -> str:
     selector = f"app.kubernetes.io/name=vllm,app.kubernetes.io/instance={server}"
     found = [it for it in cluster.list(path, labelSelector=selector) if not name or it["metadata"]["name"] == name]
     if not found:
-        raise RefusedError(f"servers.{server}: no pod {name or 'at all'} in {namespace}")
+        raise RefusedError(f"servers.{server}: no pod {echo(name) if name else 'at all'} in {namespace}")
     pod = max(found, key=lambda it: str(it["metadata"]["creationTimestamp"]))
     return "\n".join(_log(cluster, f"{path}/{pod['metadata']['name']}/log", container) for container in _speakers(pod))
 
 
-def verdict(log: str, version: str) -> tuple[list[str], int]:
+def verdict(log: str, version: str, *, restores: bool = False) -> tuple[list[str], int]:
     """Return what the log proves, and the exit code.
 
     Args:
         log: of the restoring container and the engine, or of the engine alone.
         version: of the engine.
+        restores: the server has a restoring container, so a log without its line is not whole.
     """
     restore = RESTORE_LINE.search(log)
     start = Start(version)
@@ -69,6 +81,8 @@ def verdict(log: str, version: str) -> tuple[list[str], int]:
         return [*lines, f"engine         cannot tell: {why}"], UNCLEAR
     if not start.compiles:
         return [*lines, "engine         cannot tell: it does not compile, so there is no compile cache to hit"], UNCLEAR
+    if restores and not restore and not start.why_no_full_hit():
+        return [NO_LINE, f"engine         cannot tell: a full hit, from who knows where; {BOTH}"], UNCLEAR
     if reason := start.why_no_full_hit():
         return [*lines, f"engine         no full hit: {reason}"], FAILED_CHECK
     if restore and (restore["outcome"], restore["restored"]) not in WARM:
@@ -91,7 +105,7 @@ def _speakers(pod: Body) -> list[str]:
 
 def _log(cluster: Cluster, path: str, container: str) -> str:
     try:
-        return cluster.text(path, container=container)
+        return cluster.text(path, container=container, limitBytes=str(MOST))
     except RefusedError as refusal:
         # the API's 400 for a container that has not started
         raise UnclearError(str(refusal)) from None

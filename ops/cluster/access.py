@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from kubernetes import config
-from kubernetes.config.config_exception import ConfigException
-from yaml import YAMLError
 
 from ops import aws
 from ops.cluster.api import Cluster, Said
-from ops.failures import RefusedError, UnclearError, UsageError
+from ops.cluster.kubeconfig import client_of
+from ops.failures import RefusedError, UnclearError
 from ops.stack_file import Stack
 
 CLI = "aws"
@@ -32,10 +31,7 @@ def connected(stack: Stack, kubeconfig: Path | None) -> Cluster:
     if kubeconfig is None:
         client = config.new_client_from_config_dict(_of_eks(stack), persist_config=False)
     else:
-        try:
-            client = config.new_client_from_config(str(kubeconfig), persist_config=False)
-        except (ConfigException, YAMLError, OSError, ValueError, TypeError, AttributeError) as error:
-            raise UsageError(f"--kubeconfig {kubeconfig}: {' '.join(str(error).split())}") from None
+        client = client_of(kubeconfig)
     return Cluster(client, client.configuration.host, said)
 
 

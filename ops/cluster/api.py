@@ -44,7 +44,12 @@ class Said(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep it."""
-        self.last = " ".join(record.getMessage().split())
+        self.last = one_line(record.getMessage())
+
+
+def one_line(said: object) -> str:
+    """Return what the client says of a kubeconfig, up to where it repeats an entry: that may hold a token."""
+    return " ".join(str(said).split()).partition("/{")[0]
 
 
 class Cluster:
@@ -107,7 +112,11 @@ class Cluster:
             return answer.status, answer.read().decode("utf-8", "replace")
         except (HTTPError, ApiException, OSError) as error:
             said = " ".join(str(getattr(error, "reason", None) or error).split())
-            raise UnclearError(f"{self._title} does not answer: {_SPEAKER.sub('', said)}") from None
+            before = f"; no credentials before: {self._said.last}" if self._said.last else ""
+            raise UnclearError(f"{self._title} does not answer: {_SPEAKER.sub('', said)}{before}") from None
+        except ValueError:
+            # its text repeats the header, so the token
+            raise UnclearError(f"{self._title} cannot be asked: no address, or a token of more than one line") from None
 
     def _body(self, status: int, text: str) -> Body:
         try:

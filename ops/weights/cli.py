@@ -23,7 +23,7 @@ def onboard(
     wait: Annotated[bool, typer.Option(help="follow the Job to its end")] = False,
     kubeconfig: Kubeconfig = None,
 ) -> None:
-    """Copy a model from Hugging Face to the server's model.uri, in the cluster. Run again to continue."""
+    """Copy a model from Hugging Face to model.uri, in the cluster. Run again to continue."""
     from ops.cluster.access import connected  # noqa: PLC0415
     from ops.cluster.follow import followed  # noqa: PLC0415
     from ops.cluster.jobs import follow_by_hand  # noqa: PLC0415
@@ -57,7 +57,7 @@ def verify(
     allow_pickle: Pickles = False,
     kubeconfig: Kubeconfig = None,
 ) -> None:
-    """Check in the cluster that the server's model.uri holds a whole checkpoint."""
+    """Check in the cluster that model.uri holds a whole checkpoint."""
     from ops.cluster.access import connected  # noqa: PLC0415
     from ops.cluster.follow import followed  # noqa: PLC0415
     from ops.stack_file import read  # noqa: PLC0415

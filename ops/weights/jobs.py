@@ -34,6 +34,9 @@ def onboarding(
     uri = server.model.uri
     try:
         commit = pinned(DEFAULT_ENDPOINT, repository, revision)
+    except ValueError as error:
+        raise RefusedError(f"--{error}") from None  # it begins with the name of the argument
+    try:
         place(address(uri), commit)
     except ValueError as error:
         raise RefusedError(str(error)) from None

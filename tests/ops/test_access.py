@@ -131,23 +131,6 @@ def test_an_endpoint_that_nobody_answers_is_unclear(ops, players, folder):
     )
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("nonsense: [", "while parsing"),
-        ("{}", "Invalid kube-config file. Expected key current-context in bad"),
-        ("current-context: x\ncontexts: []\nclusters: []\nusers: []\n", "Invalid kube-config file."),
-    ],
-    ids=["no yaml", "empty", "no context"],
-)
-def test_a_file_that_is_no_kubeconfig_is_one_line(ops, folder, content, said):
-    (folder / "bad").write_text(content)
-    code, out, err = ops(*BUILD, "--kubeconfig", "bad")
-    assert (code, out) == (2, "")
-    assert err.startswith(f"--kubeconfig bad: {said}")
-    assert err.count("\n") == 1
-
-
 def test_whoever_may_not_is_told_what(ops, players, folder):
     """A ServiceAccount's token is known and has no rights: 403, which another identity would not get."""
     token = players.create(

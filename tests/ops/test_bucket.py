@@ -12,6 +12,8 @@ def test_the_printed_policy_is_the_one_that_the_program_attaches(ops):
     attached = record_program(stack_settings("prod")).one(s3.BucketPolicy)
     assert (code, err) == (0, "")
     assert json.loads(out) == document(attached, "policy")
+    # as S3 counts it
+    assert out == json.dumps(json.loads(out), separators=(",", ":")) + "\n"
 
 
 def test_an_existing_bucket_has_one_to_print_and_none_is_attached(ops, edit):

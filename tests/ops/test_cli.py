@@ -41,6 +41,22 @@ def test_help_needs_none_of_the_sdks(command):
     assert done.stdout.splitlines()[-1] == "loaded:"
 
 
+@pytest.mark.parametrize("group", ["bucket", "cache", "weights"])
+def test_a_command_is_summed_up_in_a_line_that_is_whole(ops, group):
+    """Typer cuts what is longer."""
+    listed = ops(group, "--help")[1].partition("Commands:\n")[2].splitlines()
+    assert len(listed) == sum(it[0] == group for it in COMMANDS)
+    assert [line for line in listed if not line.endswith(".") or line.endswith("...")] == []
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("cache", "--help"), ("cache", "key", "--server", "gemma")])
+def test_a_full_disk_is_one_line(arguments):
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        command = [sys.executable, "-m", "ops", *arguments]
+        done = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (3, "cannot write: No space left on device\n")
+
+
 def test_the_module_is_the_program():
     done = ran("-m", "ops", "--help")
     assert done.stdout.startswith("Usage: python -m ops [OPTIONS] COMMAND [ARGS]...\n")
@@ -51,10 +67,15 @@ def test_the_module_is_the_program():
     [
         (("cache", "key"), "Error: Missing option '--server'.\n"),
         (("cache", "frobnicate"), "Error: No such command 'frobnicate'.\n"),
-        (("cache", "key", "--server", "x"), "--server x: Pulumi.dev.yaml has gemma\n"),
+        (("cache", "key", "--server", "x"), "--server x: not in Pulumi.dev.yaml; expected one of gemma\n"),
+        (("cache", "key", "--server", "a\nb"), "--server a\\nb: not in Pulumi.dev.yaml; expected one of gemma\n"),
+        (("cache", "key", "--server", ""), "--server '': not in Pulumi.dev.yaml; expected one of gemma\n"),
+        (("cache", "key", "--server", "gemma", "--diff", ""), "Error: Invalid value for '--diff': empty\n"),
+        (("cache", "verify", "--server", "gemma", "--log", ""), "Error: Invalid value for '--log': empty\n"),
+        (("cache", "verify", "--server", "gemma", "--pod", ""), "Error: Invalid value for '--pod': empty\n"),
         (
             ("cache", "key", "--server", "gemma", "--stack", "qa"),
-            "--stack qa: no Pulumi.qa.yaml here; expected dev, prod, staging\n",
+            "--stack qa: Pulumi.qa.yaml is not here; expected dev, prod, staging\n",
         ),
         (
             ("cache", "verify", "--server", "gemma", "--pod", "x", "--log", "-"),
@@ -62,7 +83,10 @@ def test_the_module_is_the_program():
         ),
         (("cache", "verify", "--server", "gemma", "--log", "nowhere"), "--log nowhere: No such file or directory\n"),
     ],
-    ids=["option", "command", "server", "stack", "two logs", "no log"],
+    ids=[
+        *("option", "command", "server", "a line break", "no server", "no revision", "empty log", "empty pod"),
+        *("stack", "two logs", "no log"),
+    ],
 )
 def test_usage_is_2(ops, arguments, said):
     code, out, err = ops(*arguments)

@@ -30,31 +30,6 @@ def test_the_checked_in_files_are_read_as_the_program_reads_them(folder, stack):
     assert found.settings.name == stack_settings(stack)["name"]
 
 
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [
-        ("no", "no"),
-        ("on", "on"),
-        ("12:30", "12:30"),
-        ("2026-11-30", "2026-11-30"),
-        ("1e3", 1000.0),
-        ("true", True),
-        ("~", None),
-        ("0x10", 16),
-        ("010", 8),
-        ("08", 8.0),
-        ("1_000", 1000),
-        ('"1"', "1"),
-    ],
-)
-def test_scalars_are_what_go_makes_of_them(folder, written, meant):
-    """PyYAML takes `no` for false and 12:30 for 750: another value, so another cache key than the program's."""
-    path = folder / "Pulumi.dev.yaml"
-    path.write_text(path.read_text().replace("args: {}", f"args: {{hf-overrides: {{x: {written}}}}}"))
-    value = read("dev").settings.servers["gemma"].engine.args["hf-overrides"]["x"]
-    assert (value, type(value)) == (meant, type(meant))
-
-
 def test_settings_written_as_one_text_are_read_too(folder):
     """`pulumi config set vllm-eks:settings '{...}'` writes them so."""
     import json
@@ -71,7 +46,7 @@ def test_settings_written_as_one_text_are_read_too(folder):
 @pytest.mark.parametrize(
     ("content", "line"),
     [
-        ("config: [", "Pulumi.dev.yaml is not YAML: while parsing a flow node"),
+        ("config: [", "Pulumi.dev.yaml: not YAML: while parsing a flow node"),
         ("[]", "Pulumi.dev.yaml: no mapping `config`"),
         (
             "config: {}",
@@ -92,7 +67,28 @@ def test_a_folder_without_stack_files_is_named(folder, tmp_path_factory, monkeyp
     monkeypatch.chdir(tmp_path_factory.mktemp("empty"))
     with pytest.raises(UsageError) as mistake:
         read("dev")
-    assert str(mistake.value) == "--stack dev: no Pulumi.dev.yaml here; expected a folder with stack files"
+    assert str(mistake.value) == "--stack dev: Pulumi.dev.yaml is not here; expected a folder with stack files"
+
+
+def test_a_stack_file_that_nobody_can_read_is_a_mistake_of_the_caller(folder):
+    (folder / "Pulumi.gone.yaml").symlink_to("nowhere")
+    (folder / "Pulumi.dir.yaml").mkdir()
+    for name, said in {
+        "gone": "--stack gone: Pulumi.gone.yaml is a link to nothing; expected dev, dir, prod, staging",
+        "dir": "--stack dir: Is a directory",
+        "x" * 5000: f"--stack {'x' * 80}...: File name too long",
+        "a\nb": "--stack a\\nb: Pulumi.a\\nb.yaml is not here; expected dev, dir, gone, prod, staging",
+    }.items():
+        with pytest.raises(UsageError) as mistake:
+            read(name)
+        assert str(mistake.value) == said
+
+
+def test_keys_without_a_namespace_are_the_projects(folder):
+    """So Pulumi reads them."""
+    path = folder / "Pulumi.dev.yaml"
+    path.write_text(path.read_text().replace("vllm-eks:settings:", "settings:"))
+    assert read("dev").settings.name == "inference-dev"
 
 
 def test_a_revision_shows_the_file_as_it_was(repository, edit):
@@ -104,21 +100,73 @@ def test_a_revision_shows_the_file_as_it_was(repository, edit):
 def test_a_revision_that_is_none_is_a_mistake_of_the_caller(repository):
     with pytest.raises(UsageError) as mistake:
         at_revision("dev", "nope")
-    assert str(mistake.value) == "--diff nope: invalid object name 'nope'."
+    assert str(mistake.value) == "--diff nope: not a revision that git knows"
 
 
-def test_a_revision_is_never_an_option_of_git(repository):
-    with pytest.raises(UsageError, match=r"^--diff --output=x: "):
-        at_revision("dev", "--output=x")
-    assert not list(repository.glob("x*"))
+@pytest.mark.parametrize("range_", ["HEAD~1..HEAD", "HEAD..HEAD~1", "^HEAD", "HEAD:Pulumi.dev.yaml"])
+def test_a_revision_is_one_commit(repository, range_):
+    """Of `^HEAD` git would show nothing, and call it a success."""
+    git("commit", "-qm", "second", "--allow-empty")
+    with pytest.raises(UsageError) as mistake:
+        at_revision("dev", range_)
+    assert str(mistake.value) == f"--diff {range_}: not a revision that git knows"
+
+
+def test_a_branch_that_is_only_at_the_remote_is_named(repository):
+    git("update-ref", "refs/remotes/origin/release", "HEAD")
+    with pytest.raises(UsageError) as mistake:
+        at_revision("dev", "release")
+    assert str(mistake.value) == "--diff release: not a revision that git knows; origin/release is one"
+
+
+@pytest.mark.parametrize(
+    ("revision", "echoed"), [("a\nb", "a\\nb"), ("x" * 5000, f"{'x' * 80}..."), ("--output=x", "--output=x")]
+)
+def test_a_revision_is_told_in_one_line(repository, revision, echoed):
+    with pytest.raises(UsageError) as mistake:
+        at_revision("dev", revision)
+    assert str(mistake.value) == f"--diff {echoed}: not a revision that git knows"
+    assert not list(repository.glob("x*"))  # it is never an option of git's
+
+
+def test_outside_of_a_repository_git_has_the_word(folder):
+    with pytest.raises(UsageError) as mistake:
+        at_revision("dev", "HEAD")
+    assert str(mistake.value) == "--diff HEAD: not a git repository (or any of the parent directories): .git"
+
+
+def test_a_revision_without_the_stack_is_told_by_git(repository):
+    git("rm", "-q", "--cached", "Pulumi.dev.yaml")
+    git("commit", "-qm", "second")
+    with pytest.raises(
+        UsageError, match=r"^--diff HEAD: path 'Pulumi\.dev\.yaml' exists on disk, but not in '[0-9a-f]{40}'$"
+    ):
+        at_revision("dev", "HEAD")
 
 
 def test_a_wrong_file_of_a_revision_says_which(repository):
     path = repository / "Pulumi.dev.yaml"
     path.write_text("config: {}\n")
     git("commit", "-qam", "second")
-    with pytest.raises(RefusedError, match=r"^Pulumi\.dev\.yaml at HEAD: vllm-eks:settings: missing"):
+    with pytest.raises(UnclearError) as unclear:
         at_revision("dev", "HEAD")
+    assert str(unclear.value) == (
+        "cannot compare: Pulumi.dev.yaml at HEAD is not one that this checkout reads: vllm-eks:settings: missing; copy"
+        " it from Pulumi.dev.yaml into this stack's file"
+    )
+
+
+def test_a_file_from_before_a_key_was_required_cannot_be_compared(repository, edit, ops):
+    """It was right for its time: nothing failed, and nothing can be told."""
+    edit(lambda settings: [settings.pop(key) for key in ("namespace", "karpenter", "tags")])
+    git("commit", "-qam", "second")
+    git("checkout", "-q", "HEAD~1", "--", "Pulumi.dev.yaml")
+    assert ops("cache", "key", "--server", "gemma", "--diff", "HEAD") == (
+        3,
+        "",
+        "cannot compare: Pulumi.dev.yaml at HEAD is not one that this checkout reads: tags: missing; expected a mapping"
+        " of tag keys to text (numbers in quotes) and 2 more\n",
+    )
 
 
 def test_without_git_nothing_can_be_told(folder, monkeypatch):

@@ -60,7 +60,7 @@ def test_a_revision_that_moves_is_refused_with_the_way_to_its_commit(ops, folder
     code, out, err = ops(*asked)
     assert (code, out) == (1, "")
     assert err == (
-        f"revision '{revision}' is no commit of 40 hex digits, and a name moves. Resolve it once: curl -s"
+        f"--revision '{revision}' is no commit of 40 hex digits, and a name moves. Resolve it once: curl -s"
         f" https://huggingface.co/api/models/o/n/revision/{revision} | python3 -c"
         " 'import json, sys; print(json.load(sys.stdin)[\"sha\"])'"
         ' (private or gated: add -H "Authorization: Bearer $HF_TOKEN")\n'
@@ -70,7 +70,7 @@ def test_a_revision_that_moves_is_refused_with_the_way_to_its_commit(ops, folder
 @pytest.mark.parametrize("repository", ["gemma", "a/b/c", "../b", "a/b;c"])
 def test_a_repository_is_an_owner_and_a_name(ops, folder, repository):
     asked = ("weights", "onboard", "--server", "gemma", "--repository", repository, "--revision", COMMIT)
-    assert ops(*asked) == (1, "", f"repository {repository!r}: expected <owner>/<name>\n")
+    assert ops(*asked) == (1, "", f"--repository {repository!r}: expected <owner>/<name>\n")
 
 
 def test_a_folder_of_another_commit_is_refused(ops, edit):

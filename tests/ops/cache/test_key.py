@@ -71,7 +71,11 @@ def test_a_server_that_is_new_since_the_revision_is_no_mistake(ops, edit, commit
 
 @pytest.mark.parametrize("command", [("cache", "key"), ("cache", "build")], ids=" ".join)
 def test_a_candidate_that_is_not_there_is_refused(ops, command):
-    assert ops(*command, "--server", "gemma", "--candidate") == (1, "", "servers.gemma.candidate: missing\n")
+    assert ops(*command, "--server", "gemma", "--candidate") == (
+        1,
+        "",
+        "servers.gemma.candidate: missing; expected {version: ..., args: {}}\n",
+    )
 
 
 def test_a_candidates_key_is_the_servers_once_it_is_promoted(ops, edit):

@@ -97,10 +97,33 @@ def test_what_a_log_does_not_show_is_not_told(engine, why):
     assert (lines[1], code) == (f"engine         cannot tell: {why}", 3)
 
 
-def test_a_log_can_come_from_a_file_or_a_pipe(ops, folder):
+def test_a_log_without_the_restore_does_not_prove_one(ops, folder):
+    """`kubectl logs POD` shows the engine alone: what it hit may have been on its node before."""
     (folder / "log").write_text(HIT)
+    assert ops("cache", "verify", "--server", "gemma", "--log", "log") == (
+        3,
+        "cache-restore  no line in this log\nengine         cannot tell: a full hit, from who knows where; get both"
+        " logs: kubectl logs POD --all-containers\n",
+        "",
+    )
+    (folder / "log").write_text(log(MISS))
+    assert ops("cache", "verify", "--server", "gemma", "--log", "log")[0] == 1
+
+
+def test_of_a_log_without_end_the_first_part_is_read(ops, folder, monkeypatch):
+    text = f"{restored('hit')}\n{HIT}\n"
+    monkeypatch.setattr("ops.cache.verify.MOST", len(text))
+    (folder / "log").write_text(text + MISS)
+    code, out, err = ops("cache", "verify", "--server", "gemma", "--log", "log")
+    assert (code, out.splitlines()[1]) == (0, "engine         full hit")
+    assert err == "--log log: only its first 0.0 MiB are read\n"
+    assert ops("cache", "verify", "--server", "gemma", "--log", "-", given=text + MISS)[0] == 0
+
+
+def test_a_log_can_come_from_a_file_or_a_pipe(ops, folder):
+    (folder / "log").write_text(f"{restored('hit')}\n{HIT}")
     asked = ("cache", "verify", "--server", "gemma", "--log")
-    assert ops(*asked, "log") == ops(*asked, "-", given=HIT)
+    assert ops(*asked, "log") == ops(*asked, "-", given=f"{restored('hit')}\n{HIT}")
     assert ops(*asked, "log")[0] == 0
 
 
@@ -123,14 +146,14 @@ def test_without_a_name_the_newest_pod_is_read(ops, players, kubelet):
 
     kubelet.run(players, "b-older", {"vllm": log(MISS)})
     time.sleep(1.1)  # creation times have whole seconds
-    kubelet.run(players, "a-newer", {"vllm": HIT})
+    kubelet.run(players, "a-newer", {"cache": restored("hit"), "vllm": HIT})
     assert ops("cache", "verify", "--server", "gemma", "--kubeconfig", players.kubeconfig)[0] == 0
 
 
 def test_a_server_without_a_pod_is_a_failed_check(ops, players):
     asked = ("cache", "verify", "--server", "gemma", "--kubeconfig", players.kubeconfig)
     assert ops(*asked) == (1, "", f"servers.gemma: no pod at all in {players.namespace}\n")
-    assert ops(*asked, "--pod", "x") == (1, "", f"servers.gemma: no pod x in {players.namespace}\n")
+    assert ops(*asked, "--pod", "x\ny") == (1, "", f"servers.gemma: no pod x\\ny in {players.namespace}\n")
 
 
 def test_a_pod_that_waits_for_a_node_has_said_nothing(ops, players):
