@@ -74,7 +74,7 @@ def test_who_deletes_an_ended_job_does_not_wait_for_the_one_that_took_its_place(
     cluster = mock.Mock()
     cluster.find.side_effect = [ended, ended, {"metadata": {"uid": "b"}}]
     build_module.jobs.make_way(cluster, "ns", "n")
-    cluster.delete.assert_called_once_with("/apis/batch/v1/namespaces/ns/jobs/n", "a")
+    assert cluster.delete.mock_calls == [mock.call("/apis/batch/v1/namespaces/ns/jobs/n", "a")]
 
 
 def test_another_servers_build_is_in_nobodys_way(build, template, players, ops):

@@ -17,6 +17,7 @@ from rehearsal.preview import preview
 from rehearsal.providers.journal import FailAt, Journal
 from rehearsal.recover import recover
 from tests.harness import ROOT, stack_settings
+from tests.rehearsal.life.calls import VANISH
 
 CLUSTER = (
     "urn:pulumi:dev::vllm-eks::vllm-eks:infra:Cluster$eks:index:Cluster$aws:eks/cluster:Cluster::cluster-eksCluster"
@@ -63,7 +64,7 @@ def test_after_a_refusal_in_a_destroy_a_second_destroy_finishes(state, cloud):
         destroy("dev", project=ROOT, state=state, journal=Journal(before=FailAt("network-nat-us-west-2a")))
     assert [key for key in cloud(state) if key[0] == "aws:ec2/natGateway:NatGateway"]
     destroy("dev", project=ROOT, state=state)
-    assert [key for key in cloud(state) if not key[0].startswith("aws:s3/bucket")] == []
+    assert [key for key in cloud(state) if key[0] not in VANISH] == []
 
 
 def resources(state: Path) -> int:
@@ -169,7 +170,7 @@ def test_after_a_kill_the_documented_recovery_finds_what_the_state_has_lost(urn,
     whole(state)
     assert preview("dev", project=ROOT, state=state).changes() == ()
     destroy("dev", project=ROOT, state=state)
-    assert [key for key in cloud(state) if not key[0].startswith("aws:s3/bucket")] == []
+    assert [key for key in cloud(state) if key[0] not in VANISH] == []
 
 
 def test_after_a_kill_in_a_destroy_the_state_knows_what_is_gone(state, whole):
@@ -196,7 +197,7 @@ def test_after_a_kill_in_a_replacement_nothing_is_there_twice(urn, state, cloud,
     (found,) = [it for it in recover("dev", project=ROOT, state=state) if it.urn == urn]
     assert found.id in {identifier for _, identifier in cloud(state)}
     destroy("dev", project=ROOT, state=state)
-    assert [key for key in cloud(state) if not key[0].startswith("aws:s3/bucket")] == []
+    assert [key for key in cloud(state) if key[0] not in VANISH] == []
 
 
 def test_after_a_kill_a_secret_input_is_told_from_others(project, tmp_path, cloud):

@@ -11,17 +11,7 @@ from rehearsal.providers.journal import Journal
 from rehearsal.providers.store import FileStore
 from rehearsal.toolchain import pulumi_cli
 from tests.harness import ROOT, SECRETS
-from tests.rehearsal.life.calls import positions
-
-VANISH_WITH_THEIR_BUCKET = {
-    "aws:s3/bucketPolicy:BucketPolicy",
-    "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",
-    "aws:s3/bucketOwnershipControls:BucketOwnershipControls",
-    "aws:s3/bucketVersioning:BucketVersioning",
-    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",
-    "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration",
-}
-"""Guards are never deleted by themselves, so that a bucket never stands open (infra/model_bucket/model_bucket.py)."""
+from tests.rehearsal.life.calls import VANISH, positions
 
 
 def test_a_second_preview_is_empty(state):
@@ -38,7 +28,7 @@ def test_a_second_up_asks_the_cloud_for_nothing(state):
 
 def test_destroy_leaves_nothing_in_the_cloud(state, cloud):
     destroy("dev", project=ROOT, state=state)
-    assert {kind for kind, _ in cloud(state)} <= VANISH_WITH_THEIR_BUCKET
+    assert {kind for kind, _ in cloud(state)} <= VANISH
 
 
 def test_a_stack_that_was_destroyed_comes_up_again(state, brought_up):
