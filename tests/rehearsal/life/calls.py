@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from rehearsal.providers.journal import Call
 
-
 VANISH = {
     "aws:s3/bucketPolicy:BucketPolicy",
     "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",
