@@ -85,7 +85,7 @@ def _judge(mutant: Mutant) -> Outcome:
 
 def green(tests: tuple[str, ...]) -> bool:
     """Whether the tests pass where the mutants will be, with nothing broken: else they would catch anything."""
-    done = _tests(tests, limit=LIMIT * 10)
+    done = _tests(("--numprocesses", "2", "--dist", "worksteal", *tests), limit=LIMIT * 30)
     sys.stdout.write("" if done.returncode == 0 else done.stdout)
     return done.returncode == 0
 
