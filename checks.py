@@ -7,6 +7,7 @@ from infra.gpu_pools import GpuPool
 from infra.gpu_pools.checks import address_problems, demand_problems
 from infra.gpu_pools.device_plugin import node_images
 from infra.gpu_pools.warm_nodes import pause_deployment
+from infra.iam import foreign
 from infra.image_cache.rewrite import image_cache_facts, image_problems
 from infra.image_cache.settings import ImageCacheSettings, region_problems
 from infra.karpenter.controller import KarpenterSettings, kubernetes_problems
@@ -84,7 +85,7 @@ def _arns_in_the_partition(region: str, account: AccountSettings, cluster: Clust
     for path, arn in arns.items():
         _, of, service, where, *_ = arn.split(":")
         if of != partition:
-            yield Complaint(path, f"{shown(arn)} is not in the partition of {region}; expected arn:{partition}:...")
+            yield Complaint(path, foreign(arn, partition, region))
         elif service == "kms" and where != region:
             yield Complaint(path, f"{shown(arn)} is a key of {where}; expected one of {region}")
 

@@ -7,6 +7,7 @@ import pulumi
 from pydantic import StringConstraints
 
 from infra.naming import Partition
+from infra.section import shown
 
 Statement = Mapping[str, Any]
 
@@ -19,6 +20,11 @@ PrincipalArn = Annotated[
 
 KMS_KEY = r"arn:aws(-cn|-us-gov)?:kms:[a-z0-9-]+:[0-9]{12}:key/[a-zA-Z0-9-]+"
 """Pattern of a key's ARN. An alias is none: no statement can grant it."""
+
+
+def foreign(arn: str, partition: str, region: str) -> str:
+    """Return what is wrong with an ARN of another partition than the region's."""
+    return f"{shown(arn)} is not in the partition of {region}; expected arn:{partition}:..."
 
 
 def document(*statements: Statement) -> pulumi.Output[str]:

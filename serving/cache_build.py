@@ -38,8 +38,8 @@ from serving.pod import (
     baseline,
     engine_container,
     isolated,
+    named,
     on_gpu_nodes,
-    volumes,
 )
 from serving.programs import PodPrograms
 from serving.server import ServerSettings, VllmServer, situation
@@ -135,7 +135,7 @@ def pod_spec(
                 ],
             }
         ],
-        "volumes": volumes(pod),
+        "volumes": named(pod.volumes),
     }
 
 

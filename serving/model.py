@@ -31,6 +31,10 @@ class ModelUri:
     prefix: str
     """Ends with a slash."""
 
+    def __str__(self) -> str:
+        """Return the one spelling."""
+        return f"s3://{self.bucket}/{self.prefix}"
+
 
 def _uri(value: object) -> ModelUri:
     if not isinstance(value, str):

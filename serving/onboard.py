@@ -21,7 +21,7 @@ from serving import programs
 from serving.jobs import Whose, never_by_itself, once
 from serving.model import ModelUri
 from serving.namespace import ServingNamespace
-from serving.pod import Manifest, isolated
+from serving.pod import Manifest, isolated, named
 from serving.programs import PodPrograms
 
 IMAGE = "public.ecr.aws/docker/library/python:3.13.11-slim-trixie"
@@ -62,8 +62,7 @@ class Onboarding:
     @property
     def job_name(self) -> str:
         """One name for one folder: Kubernetes refuses a second Job that would write into it."""
-        place = f"s3://{self.uri.bucket}/{self.uri.prefix}"
-        digest = hashlib.sha256(place.encode()).hexdigest()[:8]
+        digest = hashlib.sha256(str(self.uri).encode()).hexdigest()[:8]
         model = re.sub(r"[^a-z0-9]+", "-", self.uri.prefix.split("/")[1].lower())
         return f"{shortened(f'onboard-{model}', JOB_NAME_LIMIT - len(digest) - 1)}-{digest}"
 
@@ -73,7 +72,7 @@ class Onboarding:
         return [
             f"--repository={self.repository}",
             f"--revision={self.commit}",
-            f"--to=s3://{self.uri.bucket}/{self.uri.prefix}",
+            f"--to={self.uri}",
             *(f"--include={glob}" for glob in self.include),
             *(f"--exclude={glob}" for glob in self.exclude),
             *(["--allow-pickle"] if self.allow_pickle else []),
@@ -143,10 +142,10 @@ def pod_spec(
                     "capabilities": {"drop": ["ALL"]},
                     "readOnlyRootFilesystem": True,
                 },
-                "volumeMounts": [{"name": name, **mount} for name, mount in programs.MOUNT.items()],
+                "volumeMounts": named(programs.MOUNT),
             }
         ],
-        "volumes": [{"name": name, **source} for name, source in programs.volume(config_map).items()],
+        "volumes": named(programs.volume(config_map)),
     }
 
 

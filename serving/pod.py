@@ -174,7 +174,7 @@ def template(
             "terminationGracePeriodSeconds": situation.shutdown.grace,
             **_init_containers(pod, image),
             "containers": [_container(pod, situation, image)],
-            "volumes": volumes(pod),
+            "volumes": named(pod.volumes),
         },
     }
 
@@ -206,9 +206,9 @@ def on_gpu_nodes(selector: Mapping[str, str], priority: pulumi.Input[str]) -> Ma
     return {"priorityClassName": priority, "nodeSelector": dict(selector), "tolerations": [toleration()]}
 
 
-def volumes(pod: Pod) -> list[Manifest]:
-    """Return the volumes as the API wants them."""
-    return [{"name": name, **source} for name, source in sorted(pod.volumes.items())]
+def named(parts: Mapping[str, Manifest]) -> list[Manifest]:
+    """Return volumes or mounts by name as the list that the API wants."""
+    return [{"name": name, **part} for name, part in sorted(parts.items())]
 
 
 def _init_containers(pod: Pod, image: str) -> Manifest:
@@ -254,7 +254,7 @@ def engine_container(pod: Pod, situation: Situation, image: str) -> Manifest:
             "limits": {"memory": f"{resources.memory_gib}Gi", GPU_RESOURCE: gpus},
         },
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
-        "volumeMounts": [{"name": name, **mount} for name, mount in sorted(pod.mounts.items())],
+        "volumeMounts": named(pod.mounts),
     }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from infra.iam import foreign
 from infra.model_bucket.documents import LARGEST_POLICY, Owner, policy
 from infra.model_bucket.settings import ModelBucketSettings
 from infra.naming import Place
@@ -17,7 +18,7 @@ def _key(settings: ModelBucketSettings, place: Place) -> Iterator[Problem]:
     path, arn = ("encryption",), shown(settings.key)
     _, partition, _, region, account, _ = settings.key.split(":")
     if partition != place.partition.name:
-        yield path, _foreign(settings.key, place)
+        yield path, foreign(settings.key, place.partition.name, place.region)
     elif region != place.region:
         yield path, f"{arn} is a key of {region}; S3 takes one of the bucket's region, {place.region}"
     elif account != place.account:
@@ -32,7 +33,7 @@ def _readers(settings: ModelBucketSettings, place: Place) -> Iterator[Problem]:
     for reader in settings.readers:
         _, partition, _, _, account, resource = reader.split(":")
         if partition != place.partition.name:
-            yield ("readers",), _foreign(reader, place)
+            yield ("readers",), foreign(reader, place.partition.name, place.region)
         elif (account, resource) == (place.account, "root"):
             yield (
                 ("readers",),
@@ -45,13 +46,9 @@ def _writers(settings: ModelBucketSettings, place: Place) -> Iterator[Problem]:
     for writer in settings.writers:
         _, partition, _, _, account, _ = writer.split(":")
         if partition != place.partition.name:
-            yield ("writers",), _foreign(writer, place)
+            yield ("writers",), foreign(writer, place.partition.name, place.region)
         elif account != place.account:
             yield ("writers",), f"{shown(writer)} is of account {account}; expected one of {place.account}"
-
-
-def _foreign(arn: str, place: Place) -> str:
-    return f"{shown(arn)} is not in the partition of {place.region}; expected arn:{place.partition.name}:..."
 
 
 BUCKET_RULES: tuple[Callable[[ModelBucketSettings, Place], Iterator[Problem]], ...] = (_key, _readers, _writers)

@@ -42,7 +42,7 @@ def build(
     """Build a server's cache on a GPU of its pool, and publish it. Exit code 0 published or there already."""
     from ops.cache.build import started, verdict  # noqa: PLC0415
     from ops.cluster.access import connected  # noqa: PLC0415
-    from ops.cluster.follow import followed  # noqa: PLC0415
+    from ops.cluster.follow import told  # noqa: PLC0415
     from ops.cluster.jobs import follow_by_hand  # noqa: PLC0415
     from ops.keys import asked_for  # noqa: PLC0415
     from ops.stack_file import read  # noqa: PLC0415
@@ -54,9 +54,7 @@ def build(
     if not wait:
         typer.echo(f"Job {namespace}/{name}: made; follow it: {follow_by_hand(namespace, name)}")
         return
-    line, code = verdict(f"Job {namespace}/{name}", followed(cluster, namespace, name))
-    typer.echo(line)
-    raise typer.Exit(code)
+    told(cluster, namespace, name, verdict)
 
 
 @cache.command()

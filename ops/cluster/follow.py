@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 import typer
 
@@ -92,6 +93,20 @@ def followed(cluster: Cluster, namespace: str, name: str) -> End:
     except KeyboardInterrupt:
         sys.stderr.write(f"\nJob {namespace}/{name} goes on; follow it: {follow_by_hand(namespace, name)}\n")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def told(cluster: Cluster, namespace: str, name: str, verdict: Callable[[str, End], tuple[str, int]]) -> NoReturn:
+    """Follow a Job to its end, print what there is to say of it, and end the command with the code that goes with it.
+
+    Args:
+        cluster: the stack's.
+        namespace: of the Job.
+        name: of the Job.
+        verdict: makes the line and the exit code of the Job's title and its end.
+    """
+    line, code = verdict(f"Job {namespace}/{name}", followed(cluster, namespace, name))
+    typer.echo(line)
+    raise typer.Exit(code)
 
 
 def _watched(cluster: Cluster, namespace: str, name: str, say: Callable[[str], None]) -> End:

@@ -25,7 +25,7 @@ def onboard(
 ) -> None:
     """Copy a model from Hugging Face to model.uri, in the cluster. Run again to continue."""
     from ops.cluster.access import connected  # noqa: PLC0415
-    from ops.cluster.follow import followed  # noqa: PLC0415
+    from ops.cluster.follow import told  # noqa: PLC0415
     from ops.cluster.jobs import follow_by_hand  # noqa: PLC0415
     from ops.stack_file import read  # noqa: PLC0415
     from ops.weights.jobs import onboarding, started, verdict  # noqa: PLC0415
@@ -44,9 +44,7 @@ def onboard(
     if not wait:
         typer.echo(f"Job {namespace}/{name}: made; follow it: {follow_by_hand(namespace, name)}")
         return
-    line, code = verdict(f"Job {namespace}/{name}", followed(cluster, namespace, name))
-    typer.echo(line)
-    raise typer.Exit(code)
+    told(cluster, namespace, name, verdict)
 
 
 @weights.command()
@@ -59,7 +57,7 @@ def verify(
 ) -> None:
     """Check in the cluster that model.uri holds a whole checkpoint."""
     from ops.cluster.access import connected  # noqa: PLC0415
-    from ops.cluster.follow import followed  # noqa: PLC0415
+    from ops.cluster.follow import told  # noqa: PLC0415
     from ops.stack_file import read  # noqa: PLC0415
     from ops.weights.jobs import checking, verdict  # noqa: PLC0415
 
@@ -67,6 +65,4 @@ def verify(
     uri = read_stack.server(server).model.uri
     cluster, namespace = connected(read_stack, kubeconfig), read_stack.settings.namespace
     name = checking(cluster, read_stack, uri, deep=deep, allow_pickle=allow_pickle)
-    line, code = verdict(f"Job {namespace}/{name}", followed(cluster, namespace, name))
-    typer.echo(line)
-    raise typer.Exit(code)
+    told(cluster, namespace, name, verdict)

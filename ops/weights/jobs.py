@@ -37,7 +37,7 @@ def onboarding(
     except ValueError as error:
         raise RefusedError(f"--{error}") from None  # it begins with the name of the argument
     try:
-        place(address(uri), commit)
+        place(str(uri), commit)
     except ValueError as error:
         raise RefusedError(str(error)) from None
     return Onboarding(
@@ -74,17 +74,12 @@ def checking(cluster: Cluster, stack: Stack, uri: ModelUri, *, deep: bool, allow
         *interpreter, program = container["command"]
         container["command"] = [*interpreter, str(PurePosixPath(program).with_name("verify.py"))]
         container["args"] = [
-            address(uri),
+            str(uri),
             *(["--deep"] if deep else []),
             *(["--allow-pickle"] if allow_pickle else []),
         ]
 
     return jobs.start(cluster, jobs.job(template, jobs.random_name(template), change))
-
-
-def address(uri: ModelUri) -> str:
-    """Return the URI as one text."""
-    return f"s3://{uri.bucket}/{uri.prefix}"
 
 
 def verdict(title: str, end: End) -> tuple[str, int]:

@@ -110,7 +110,7 @@ def explained(server: KeyedServer) -> Mapping[str, JsonValue]:
     Raises:
         BadArgumentError: a flag that the engine version does not take.
     """
-    uri, engine = server.model.uri, server.engine
+    engine = server.engine
     facts: dict[str, JsonValue] = {
         "engine.image": _pulled(engine),
         "engine.version": engine.version,
@@ -120,7 +120,7 @@ def explained(server: KeyedServer) -> Mapping[str, JsonValue]:
         # one product can come in two sizes, with two names in CUDA, which torch compares: a100 of p4d and p4de
         "gpu.memoryMib": [*sorted({kind.gpu_memory for kind in server.pool.types})],
         "gpu.count": engine.tensor_parallel,
-        "model.uri": f"s3://{uri.bucket}/{uri.prefix}",
+        "model.uri": str(server.model.uri),
         "model.argument": server.argument,
     }
     flags = canonical_flags(engine.version, {**server.flags, **engine.args})

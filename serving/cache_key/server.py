@@ -21,7 +21,7 @@ def keyed(about: Situation, techniques: Sequence[str]) -> KeyedServer:
         model=about.model,
         pool=about.pool,
         # an output only waits for the bucket: what it will be is the model's URI
-        argument=pod.model if isinstance(pod.model, str) else f"s3://{uri.bucket}/{uri.prefix}",
+        argument=pod.model if isinstance(pod.model, str) else str(uri),
         flags=pod.flags,
         env=pod.env,
     )

@@ -10,7 +10,7 @@ import pulumi
 
 from serving import programs
 from serving.engine import RESTORE_LIMIT
-from serving.pod import Pod, Situation
+from serving.pod import Pod, Situation, named
 from serving.techniques.node_cache import NODE_CACHES, PREPARER, preparing
 from serving.techniques.technique import Provided, Saving, Technique
 
@@ -44,7 +44,7 @@ def _apply(pod: Pod, situation: Situation, provided: Provided) -> Pod:
             *([f"--owner={user}:{user}"] if user else []),
         ],
         "env": [*shared["env"], *({"name": name, "value": pod.env[name]} for name in SENT_ON)],
-        "volumeMounts": [*shared["volumeMounts"], *({"name": name, **mount} for name, mount in programs.MOUNT.items())],
+        "volumeMounts": [*shared["volumeMounts"], *named(programs.MOUNT)],
     }
     return replace(pod, before={**pod.before, PREPARER: container})
 

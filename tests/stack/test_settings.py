@@ -109,30 +109,6 @@ def test_a_misspelt_key_is_one_mistake() -> None:
     )
 
 
-def test_a_bucket_policy_that_s3_would_not_take_is_refused_with_its_size() -> None:
-    """Each reader stands in it twice; S3 says MalformedPolicy after everything else is made."""
-    raw = stack_settings("dev")
-    raw["modelBucket"]["readers"] = [f"arn:aws:iam::111122223333:role/{'path/' * 50}{number}" for number in range(35)]
-    assert refusal(raw) == (
-        "the stack file has 1 mistake:\n  modelBucket.readers: 35 readers (each twice) and 0 writers make a bucket"
-        " policy of 21840 bytes > 20480; expected fewer, or whole accounts"
-    )
-
-
-def test_wrong_readers_hide_neither_the_key_nor_the_writers() -> None:
-    raw = stack_settings("dev")
-    raw["modelBucket"] |= {
-        "readers": ["everybody"],
-        "encryption": "arn:aws:kms:us-east-1:000000000000:key/1",
-        "writers": ["arn:aws:iam::111122223333:role/pipeline"],
-    }
-    assert [line.partition(": ")[0] for line in refusal(raw).splitlines()[1:]] == [
-        "  modelBucket.readers.0",
-        "  modelBucket.encryption",
-        "  modelBucket.writers",
-    ]
-
-
 def test_a_pool_is_not_asked_for_more_gpus_than_it_may_have() -> None:
     raw = stack_settings("dev")
     raw["gpuPools"]["rtx-pro-6000"]["maxGpus"] = 1

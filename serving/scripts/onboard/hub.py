@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from transfer import Hasher
-from web import OK, PARTIAL, LaterError, RefusedError, Reply, Web, retried
+from web import BODY_LIMIT, OK, PARTIAL, LaterError, RefusedError, Reply, Web, retried
 
 _TOKEN = re.compile(r"[\x21-\x7e]+", re.ASCII)
 _NEXT = re.compile(r'<([^>]+)>\s*;\s*rel="?next"?')
 
 _ENDPOINT = re.compile(r"https?://[A-Za-z0-9.-]+(?::([0-9]{1,5}))?(?:/[A-Za-z0-9._~/-]*)?", re.ASCII)
 
-WHOLE = 64 * 1024**2
+WHOLE = BODY_LIMIT
 """Bytes of a file that is held in memory at once: config and index. An announced size costs nothing, memory does."""
 
 HOPS = 5
