@@ -33,13 +33,13 @@ from infra.naming import (
 from infra.network import Network, NetworkArgs
 from infra.pod_identity import PodIdentity, PodIdentityArgs
 from infra.priorities import Priorities, PrioritiesArgs
-from serving.cache_build import CacheBuild, CacheBuildArgs, builds, folders
-from serving.fit import engine_images, largest_by_pool, longest_grace_by_pool
 from serving.jobs import Whose
+from serving.jobs.cache_build import CacheBuild, CacheBuildArgs, builds, folders
+from serving.jobs.onboard import WeightsOnboarding, WeightsOnboardingArgs
 from serving.namespace import ServingNamespace, ServingNamespaceArgs
-from serving.onboard import WeightsOnboarding, WeightsOnboardingArgs
 from serving.programs import PodPrograms, PodProgramsArgs
-from serving.server import VllmServer, VllmServerArgs
+from serving.server.fit import engine_images, largest_by_pool, longest_grace_by_pool
+from serving.server.server import VllmServer, VllmServerArgs
 
 region, stack, secrets = settings.load()
 whose = Whose(account=stack.account.id, cluster=stack.name)

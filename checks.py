@@ -19,8 +19,8 @@ from infra.network import NetworkSettings, subnets
 from infra.node_boot import boot_problems
 from infra.providers import AccountSettings
 from infra.section import Complaint, nearest, readable, shown
-from serving.fit import PLACEMENT_RULES, SERVER_RULES, engine_images, pool_demand
 from serving.server import ServerSettings
+from serving.server.fit import PLACEMENT_RULES, SERVER_RULES, engine_images, pool_demand
 
 
 def _zones_in_the_region(region: str, network: NetworkSettings) -> Iterator[Complaint]:

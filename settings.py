@@ -37,7 +37,7 @@ from infra.section import (
     shown,
     validated,
 )
-from serving.onboard import hugging_face_token
+from serving.jobs.onboard import hugging_face_token
 from serving.server import ServerSettings
 
 PROJECT, KEY = "vllm-eks", "settings"

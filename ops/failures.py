@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 OK, FAILED_CHECK, USAGE, UNCLEAR = 0, 1, 2, 3
-"""Also of the programs in the pods: serving/jobs.py states two of them again, because `--help` imports no SDK."""
+"""Also of the programs in the pods: serving/jobs states two of them again, because `--help` imports no SDK."""
 
 
 class Failure(Exception):  # noqa: N818 - the three below are its errors

@@ -10,7 +10,8 @@ import pulumi
 
 from serving import programs
 from serving.engine import RESTORE_LIMIT
-from serving.pod import Pod, Situation, named
+from serving.pod import Pod, Situation
+from serving.pod.template import named
 from serving.techniques.node_cache import NODE_CACHES, PREPARER, preparing
 from serving.techniques.technique import Provided, Saving, Technique
 

@@ -8,9 +8,9 @@ from pulumi_aws import eks, iam
 import build as build_program
 from build_report import Outcome, Report
 from infra.naming import cache_build
-from serving.cache_build import DEADLINE, builds, folders
 from serving.engine import ROOT, START_LIMIT, STARTUP_SLACK
 from serving.jobs import FAILED_CHECK, USAGE
+from serving.jobs.cache_build import DEADLINE, builds, folders
 from serving.programs import BUILD, files
 from settings import parse
 from tests.harness import REGION, Recording, document, record_program, stack_settings

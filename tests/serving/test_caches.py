@@ -11,7 +11,8 @@ import pytest
 import build as build_program
 import restore as restore_program
 from serving.engine import HOME, ROOT
-from serving.pod import Pod, template
+from serving.pod import Pod
+from serving.pod.template import template
 from serving.programs import START, files
 from serving.techniques import refusals
 from tests.harness import record_program, stack_settings

@@ -12,7 +12,8 @@ from serving.engine import (
     STARTUP_SLACK,
     TEARDOWN,
 )
-from serving.pod import HEALTH, probes
+from serving.pod import HEALTH
+from serving.pod.probes import probes
 from tests.harness import Recording, Registration, record_program, stack_settings
 
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"

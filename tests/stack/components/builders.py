@@ -31,12 +31,12 @@ from infra.naming import Place, partition_of
 from infra.network import Network, NetworkArgs
 from infra.pod_identity import PodIdentity, PodIdentityArgs
 from infra.priorities import Priorities, PrioritiesArgs
-from serving.cache_build import CacheBuild, CacheBuildArgs, builds
 from serving.jobs import Whose
+from serving.jobs.cache_build import CacheBuild, CacheBuildArgs, builds
+from serving.jobs.onboard import WeightsOnboarding, WeightsOnboardingArgs
 from serving.namespace import ServingNamespace, ServingNamespaceArgs
-from serving.onboard import WeightsOnboarding, WeightsOnboardingArgs
 from serving.programs import PodPrograms, PodProgramsArgs
-from serving.server import VllmServer, VllmServerArgs
+from serving.server.server import VllmServer, VllmServerArgs
 from settings import parse
 from tests.harness import REGION, stack_settings
 

@@ -21,7 +21,8 @@ from serving import programs
 from serving.jobs import Whose, never_by_itself, once
 from serving.model import ModelUri
 from serving.namespace import ServingNamespace
-from serving.pod import Manifest, isolated, named
+from serving.pod import Manifest
+from serving.pod.template import isolated, named
 from serving.programs import PodPrograms
 
 IMAGE = "public.ecr.aws/docker/library/python:3.13.11-slim-trixie"

@@ -1,12 +1,10 @@
 """One vLLM server: its identity's pods, the model's mount, and the Service that clients reach."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import pulumi
 from pulumi_kubernetes.apps.v1 import Deployment
 from pulumi_kubernetes.core.v1 import PersistentVolume, PersistentVolumeClaim, Service, ServiceAccount
-from pydantic import Field
 
 from infra.gpu_pools import GpuPool, node_selector
 from infra.gpu_pools.gpu_pools import GpuPools
@@ -14,52 +12,17 @@ from infra.image_cache.rewrite import ImageCacheFacts, rewritten
 from infra.mountpoint import Mountpoint
 from infra.naming import TECHNIQUES_ANNOTATION
 from infra.pod_identity import PodIdentity
-from infra.section import EachOnce, KeyName, Section
 from serving.cache_key.server import server_key
-from serving.engine import PORT, PROGRESS_DEADLINE, PULUMI_TIMEOUT, CandidateSettings, EngineSettings
-from serving.model import ModelSettings
+from serving.engine import PORT, PROGRESS_DEADLINE, PULUMI_TIMEOUT
 from serving.namespace import ServingNamespace
-from serving.pod import ResourceSettings, ShutdownSettings, Situation, baseline, template
+from serving.pod import baseline
+from serving.pod.template import template
 from serving.programs import PodPrograms
+from serving.server import ServerSettings, situation
 from serving.techniques import applied
 from serving.techniques.technique import Provided
 
 CSI_DRIVER = "s3.csi.aws.com"
-
-
-class ServerSettings(Section):
-    """`servers.<name>`."""
-
-    pool: KeyName = Field(description="the name of one of gpuPools")
-    model: ModelSettings = Field(description="which model")
-    engine: EngineSettings = Field(description="which vLLM, and how")
-    candidate: CandidateSettings | None = Field(
-        default=None, description="version, image and args that engine is to get, so that its cache can be built before"
-    )
-    techniques: Annotated[tuple[str, ...], EachOnce] = Field(
-        description="a list of cold-start techniques (empty: the baseline)"
-    )
-    resources: ResourceSettings = Field(description="what the container asks of its node")
-    shutdown: ShutdownSettings = Field(description="how a pod ends")
-
-    @property
-    def promoted(self) -> "ServerSettings | None":
-        """The server that its candidate makes of it, which has none itself; None without one."""
-        if self.candidate is None:
-            return None
-        return self.model_copy(update={"engine": self.engine.released(self.candidate), "candidate": None})
-
-
-def situation(settings: ServerSettings, pool: GpuPool, region: str) -> Situation:
-    """Return what techniques decide by, for a server on a pool."""
-    return Situation(
-        model=settings.model,
-        engine=settings.engine,
-        resources=settings.resources,
-        shutdown=settings.shutdown,
-        pool=pool,
-        region=region,
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,19 +30,11 @@ from serving.engine import (
 )
 from serving.jobs import Whose, never_by_itself, once
 from serving.namespace import ServingNamespace
-from serving.pod import (
-    CACHE,
-    CONTAINER,
-    Situation,
-    arguments,
-    baseline,
-    engine_container,
-    isolated,
-    named,
-    on_gpu_nodes,
-)
+from serving.pod import CACHE, CONTAINER, Situation, baseline
+from serving.pod.template import arguments, engine_container, isolated, named, on_gpu_nodes
 from serving.programs import PodPrograms
-from serving.server import ServerSettings, VllmServer, situation
+from serving.server import ServerSettings, situation
+from serving.server.server import VllmServer
 from serving.techniques import applied
 from serving.techniques.cache_restore import CACHE_RESTORE
 from serving.techniques.technique import Provided
