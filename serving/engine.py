@@ -16,7 +16,6 @@ The one constant behind VLLM_ENGINE_READY_TIMEOUT_S, the startup probe, the prog
 is part of vLLM's compile-cache key (gpu.md 5), so it must never differ between servers, environments or ladder steps.
 """
 
-STARTUP_PERIOD = 5
 STARTUP_SLACK = 120
 """Seconds beyond START_LIMIT for what runs before the engine's own clock: imports, arguments, the model's config."""
 

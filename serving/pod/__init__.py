@@ -20,6 +20,9 @@ CACHE = "cache"
 
 HEALTH = {"path": "/health", "port": "http"}
 
+PROBE_PERIOD = 10
+"""Seconds: Kubernetes' default, with which article 000 measured. Half of it, on average, is the price of a start."""
+
 Manifest = Any
 """A piece of a Kubernetes object, spelled as the API spells it. (The SDK's own types know only snake_case keys.)"""
 
@@ -63,8 +66,25 @@ class Pod:
     """Command line that runs the engine as its child, in place of the image's entry point."""
     started: Manifest = field(default_factory=lambda: {"httpGet": HEALTH})
     """What the startup probe asks."""
+    serving: Manifest | None = field(default_factory=lambda: {"httpGet": HEALTH})
+    """What the readiness probe asks; None: a sidecar's probe says it for the pod."""
+    alive: Manifest = field(default_factory=lambda: {"httpGet": HEALTH})
+    """What the liveness probe asks."""
+    period: int = PROBE_PERIOD
+    """Seconds between two questions of the startup probe, and of the readiness probe."""
     before: Mapping[str, Manifest] = field(default_factory=dict)
     """Containers of the engine's own image that end before it starts, by name, in order."""
+    sidecars: Mapping[str, Manifest] = field(default_factory=dict)
+    """Containers that run beside the engine, from before its start to after its end, by name, in order. One that names
+    no image is of the engine's."""
+    files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Volumes of text files that are made for this server: text by file name, by volume name."""
+    before_stop: Manifest | None = None
+    """The engine's preStop hook; None: it sleeps for the drain, and nothing else."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels beside those of the server."""
+    selected: Mapping[str, str] = field(default_factory=dict)
+    """Which of them its Service asks for beside those of the server."""
 
 
 def baseline(situation: Situation, claim: pulumi.Input[str]) -> Pod:

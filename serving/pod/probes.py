@@ -2,24 +2,28 @@
 
 from math import ceil
 
-from serving.engine import STARTUP_PERIOD, STARTUP_SLACK
-from serving.pod import HEALTH, Manifest
+from serving.engine import START_LIMIT, STARTUP_SLACK
+from serving.pod import Manifest, Pod
+
+STARTUP_TIMEOUT = 5
+READY_TIMEOUT = 2
+"""Seconds."""
 
 
-def probes(start_limit: int, started: Manifest) -> Manifest:
-    """Return the three probes for a start limit in seconds. `started`: what the first of them asks.
+def probes(pod: Pod, start_limit: int = START_LIMIT) -> Manifest:
+    """Return the probes of a pod, for a start limit in seconds.
 
     Until the engine serves, its port refuses; the startup probe alone decides before that. Readiness gives up after
-    6 s, liveness after 100 s: kernel builds stall the server for a minute (dynamo PR#14735).
+    three questions, liveness after 100 s: kernel builds stall the server for a minute (dynamo PR#14735).
     """
-    health = {"httpGet": HEALTH}
+    readiness = {"periodSeconds": pod.period, "timeoutSeconds": READY_TIMEOUT, "failureThreshold": 3}
     return {
         "startupProbe": {
-            **started,
-            "periodSeconds": STARTUP_PERIOD,
-            "timeoutSeconds": STARTUP_PERIOD,
-            "failureThreshold": ceil((start_limit + STARTUP_SLACK) / STARTUP_PERIOD),
+            **pod.started,
+            "periodSeconds": pod.period,
+            "timeoutSeconds": STARTUP_TIMEOUT,
+            "failureThreshold": ceil((start_limit + STARTUP_SLACK) / pod.period),
         },
-        "readinessProbe": {**health, "periodSeconds": 2, "timeoutSeconds": 2, "failureThreshold": 3},
-        "livenessProbe": {**health, "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 10},
+        **({"readinessProbe": {**pod.serving, **readiness}} if pod.serving else {}),
+        "livenessProbe": {**pod.alive, "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 10},
     }

@@ -5,28 +5,30 @@ from collections.abc import Mapping
 import pulumi
 
 from infra.gpu_pools import GPU_RESOURCE, toleration
-from serving.engine import ENTRY_POINT, PORT, START_LIMIT, command_line
+from serving.engine import ENTRY_POINT, PORT, command_line
 from serving.pod import CONTAINER, Manifest, Pod, Situation
 from serving.pod.probes import probes
+from serving.programs import config_map_name
 
 
 def template(
     pod: Pod,
     situation: Situation,
     *,
+    server: str,
     image: str,
     priority: pulumi.Input[str],
     service_account: pulumi.Input[str],
     labels: Mapping[str, str],
     node_selector: Mapping[str, str],
 ) -> Manifest:
-    """Return the pod template of the Deployment.
+    """Return the pod template of the Deployment of a server.
 
     `image`: the engine's, as nodes pull it. `priority`: name of a priority class.
     """
     return {
         "metadata": {
-            "labels": dict(labels),
+            "labels": {**labels, **pod.labels},
             # Consolidation would cost a cold start. Karpenter evicts such a pod for nothing else either: on a Spot
             # notice it ends with its node, so the pool's terminationGracePeriod is what gives it a drain (KRP-01).
             "annotations": {"karpenter.sh/do-not-disrupt": "true"},
@@ -37,7 +39,7 @@ def template(
             "terminationGracePeriodSeconds": situation.shutdown.grace,
             **_init_containers(pod, image),
             "containers": [_container(pod, situation, image)],
-            "volumes": named(pod.volumes),
+            "volumes": named({**pod.volumes, **_files(pod, server)}),
         },
     }
 
@@ -75,22 +77,34 @@ def named(parts: Mapping[str, Manifest]) -> list[Manifest]:
 
 
 def _init_containers(pod: Pod, image: str) -> Manifest:
-    containers = [
-        {"name": name, "image": image, "imagePullPolicy": "IfNotPresent", **spec} for name, spec in pod.before.items()
-    ]
+    common = {"image": image, "imagePullPolicy": "IfNotPresent"}
+    # "Always" makes a sidecar of it: it is there before the next one starts, and ends after the engine
+    sidecars = {name: {**spec, "restartPolicy": "Always"} for name, spec in pod.sidecars.items()}
+    containers = [{"name": name, **common, **spec} for name, spec in {**pod.before, **sidecars}.items()]
     return {"initContainers": containers} if containers else {}
+
+
+def file_maps(pod: Pod, server: str) -> Mapping[str, tuple[str, Mapping[str, str]]]:
+    """Return by volume name the ConfigMap that a server's pod wants made: its name, which its content decides."""
+    return {volume: (config_map_name(f"{server}-{volume}", text), text) for volume, text in pod.files.items()}
+
+
+def _files(pod: Pod, server: str) -> Mapping[str, Manifest]:
+    return {volume: {"configMap": {"name": name}} for volume, (name, _) in file_maps(pod, server).items()}
 
 
 def _container(pod: Pod, situation: Situation, image: str) -> Manifest:
     # an entry point that is named must be named whole
     command = {"command": [*pod.parent, *ENTRY_POINT]} if pod.parent else {}
+    # a server whose readiness a sidecar tells is reached through that
+    ports = {"ports": [{"name": "http", "containerPort": PORT, "protocol": "TCP"}]} if pod.serving else {}
     return {
         **engine_container(pod, situation, image),
         **command,
         "args": arguments(pod, situation),
-        "ports": [{"name": "http", "containerPort": PORT, "protocol": "TCP"}],
-        "lifecycle": {"preStop": {"sleep": {"seconds": situation.shutdown.drain_seconds}}},
-        **probes(START_LIMIT, pod.started),
+        **ports,
+        "lifecycle": {"preStop": pod.before_stop or {"sleep": {"seconds": situation.shutdown.drain_seconds}}},
+        **probes(pod),
     }
 
 

@@ -89,6 +89,7 @@ class VllmServer(pulumi.ComponentResource):
                 "template": template(
                     pod,
                     about,
+                    server=server,
                     image=rewritten(settings.engine.image_reference, args.images),
                     priority=args.priority,
                     service_account=account.metadata.name,

@@ -41,4 +41,5 @@ def refusals(names: Sequence[str], situation: Situation) -> Iterator[str]:
         if name in TECHNIQUES:
             technique = TECHNIQUES[name]
             yield from (f"{name}: needs {other} beside it" for other in technique.needs if other not in names)
+            yield from (f"{name}: not together with {other}" for other in technique.excludes if other in names)
             yield from (f"{name}: {reason}" for reason in technique.refusals(situation))

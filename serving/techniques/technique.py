@@ -1,25 +1,41 @@
-"""What a technique is: one change of the pod, the start-up phase it attacks, and what it is worth."""
+"""What a technique is: one change of the pod, and what it does to the phases of a start."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import pulumi
 
+from infra.instances import InstanceType
+from serving.budget.timeline import Evidence, Phase, Start
 from serving.cache_key import CacheKey
 from serving.pod import Pod, Situation
 
-Phase = Literal["image pull", "imports", "weights", "engine init", "readiness"]
-Evidence = Literal["measured", "published", "estimated"]
-
 
 @dataclass(frozen=True, kw_only=True)
-class Saving:
-    """Seconds of a cold start, with where the number comes from."""
+class Effect:
+    """What a technique does to one phase of some starts."""
 
-    seconds: float
+    phase: Phase
+    starts: tuple[Start, ...]
+    seconds: Callable[[float, Situation, InstanceType], float]
+    """From the seconds without the technique (0: the phase does not happen) to those with it, on a type of the pool."""
     evidence: Evidence
     source: str
+
+
+def saved(seconds: float) -> Callable[[float, Situation, InstanceType], float]:
+    """Return an effect that takes so many seconds away, and never more than there are."""
+    return lambda before, _situation, _kind: max(0.0, before - seconds)
+
+
+def scaled(share: float) -> Callable[[float, Situation, InstanceType], float]:
+    """Return an effect that leaves this share of a phase."""
+    return lambda before, _situation, _kind: before * share
+
+
+def taking(seconds: float) -> Callable[[float, Situation, InstanceType], float]:
+    """Return an effect after which a phase takes so many seconds, whatever it took before."""
+    return lambda _before, _situation, _kind: seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,13 +59,15 @@ class Technique:
     """One step of the ladder. Nothing outside this object branches on the technique."""
 
     name: str
-    phase: Phase
-    saves: Saving
-    flags: tuple[str, ...]
+    effects: tuple[Effect, ...]
+    """Empty: it saves no seconds, and is there for another reason."""
+    flags: tuple[str, ...] = ()
     """Flags of `vllm serve` that it sets: no stack file may set them beside it."""
     needs: tuple[str, ...] = ()
     """Techniques that it builds on: they come before it in the table."""
+    excludes: tuple[str, ...] = ()
+    """Techniques that cannot stand beside it. Said once, by one of two."""
     refusals: Callable[[Situation], Iterator[str]] = lambda _: iter(())
     """What must hold before it may be used: yields a sentence, with the sum, for each thing that does not."""
-    apply: Callable[[Pod, Situation, Provided], Pod]
+    apply: Callable[[Pod, Situation, Provided], Pod] = lambda pod, _situation, _provided: pod
     """Returns the changed pod."""

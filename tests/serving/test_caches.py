@@ -27,7 +27,14 @@ def rendered(names: list[str], **changes: Any) -> dict[str, Any]:
     about = situation(**changes)
     labels = {"app": "x"}
     made = template(
-        pod(names, about), about, image="image", priority="p", service_account="s", labels=labels, node_selector={}
+        pod(names, about),
+        about,
+        server="gemma",
+        image="image",
+        priority="p",
+        service_account="s",
+        labels=labels,
+        node_selector={},
     )
     return made["spec"]  # type: ignore[no-any-return]
 

@@ -12,9 +12,9 @@ from serving.engine import (
     STARTUP_SLACK,
     TEARDOWN,
 )
-from serving.pod import HEALTH
 from serving.pod.probes import probes
 from tests.harness import Recording, Registration, record_program, stack_settings
+from tests.serving.situations import pod
 
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"
 SERVICE = "kubernetes:core/v1:Service"
@@ -59,7 +59,7 @@ def test_VLM_01_the_service_is_not_called_vllm(recording: Recording) -> None:
 @pytest.mark.parametrize("limit", [60, 600, 2400])
 def test_VLM_02_the_startup_probe_outlasts_the_start_limit(limit: int) -> None:
     """Liveness alone restarts a server before its weights are in, for ever (gke-labs/kube-agents#712)."""
-    found = probes(limit, {"httpGet": HEALTH})
+    found = probes(pod([]), limit)
     startup = found["startupProbe"]
     assert startup["periodSeconds"] * startup["failureThreshold"] >= limit + STARTUP_SLACK
     assert {"startupProbe", "readinessProbe", "livenessProbe"} == set(found)

@@ -53,10 +53,12 @@ def test_a_technique_without_what_it_builds_on_is_refused(technique: Any) -> Non
     assert not list(refusals([*technique.needs, technique.name], situation()))
 
 
-def test_every_saving_has_evidence_and_a_source() -> None:
+def test_every_effect_has_a_source_and_never_makes_a_phase_negative() -> None:
+    about = situation()
     for technique in TECHNIQUES.values():
-        assert technique.saves.source
-        assert technique.saves.seconds >= 0
+        for effect in technique.effects:
+            assert effect.source
+            assert effect.seconds(0.0, about, about.pool.types[0]) >= 0
 
 
 def test_streaming_loader_tells_the_streamer_its_buffer_in_keys_that_it_knows() -> None:
