@@ -38,7 +38,7 @@ from serving.jobs.cache_build import CacheBuild, CacheBuildArgs, builds, folders
 from serving.jobs.onboard import WeightsOnboarding, WeightsOnboardingArgs
 from serving.namespace import ServingNamespace, ServingNamespaceArgs
 from serving.programs import PodPrograms, PodProgramsArgs
-from serving.server.fit import engine_images, largest_by_pool, longest_grace_by_pool
+from serving.server.demand import engine_images, largest_by_pool, longest_grace_by_pool
 from serving.server.server import VllmServer, VllmServerArgs
 
 region, stack, secrets = settings.load()
@@ -100,7 +100,7 @@ identities = {
     )
     for name, server in stack.servers.items()
 }
-caches = builds(stack.servers, stack.gpu_pools, region)
+caches = builds(stack.servers, stack.pools, region)
 publishers = {
     name: PodIdentity(
         f"{name}-publisher",
@@ -151,7 +151,7 @@ karpenter = Karpenter(
         settings=stack.karpenter,
         identity=karpenter_identity,
         cluster=cluster,
-        static_capacity=needs_static_capacity(stack.gpu_pools.values()),
+        static_capacity=needs_static_capacity(stack.pools.values()),
     ),
     kubernetes,
 )
@@ -159,7 +159,7 @@ device_plugin = DevicePlugin("device-plugin", DevicePluginArgs(images=images, af
 pools = GpuPools(
     "gpu-pools",
     GpuPoolsArgs(
-        pools=stack.gpu_pools,
+        pools=stack.pools,
         surroundings=Surroundings(
             cluster_name=stack.name,
             node_role=karpenter_identity.node_role_name,
@@ -167,7 +167,7 @@ pools = GpuPools(
             security_group_id=cluster.security_group_id,
             tags=stack.tags,
         ),
-        images={name: node_images(engine_images(name, stack.servers), images) for name in stack.gpu_pools},
+        images={name: node_images(engine_images(name, stack.servers), images) for name in stack.pools},
         graces=longest_grace_by_pool(stack.servers),
         after=[karpenter, device_plugin],
     ),
@@ -179,7 +179,7 @@ priorities = Priorities("priorities", PrioritiesArgs(cluster_name=stack.name), k
 WarmNodes(
     "warm-nodes",
     WarmNodesArgs(
-        pools=stack.gpu_pools,
+        pools=stack.pools,
         sizes=largest_by_pool(stack.servers),
         namespace=namespace.name,
         priority=priorities.warm_nodes,
@@ -194,7 +194,7 @@ servers = {
         VllmServerArgs(
             name=name,
             settings=server,
-            pool=stack.gpu_pools[server.pool],
+            pool=stack.pools[server.pool],
             region=region,
             images=images,
             bucket=bucket.name,
@@ -251,7 +251,7 @@ outputs.export(
         "model_bucket": bucket.name,
         "image_prefixes": images.published,
         "image_repositories": images.own,
-        "gpu_pools": {name: published(name, pool, region) for name, pool in stack.gpu_pools.items()},
+        "gpu_pools": {name: published(name, pool, region) for name, pool in stack.pools.items()},
         "servers": {
             name: {
                 "url": servers[name].url,

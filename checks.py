@@ -20,7 +20,9 @@ from infra.node_boot import boot_problems
 from infra.providers import AccountSettings
 from infra.section import Complaint, nearest, readable, shown
 from serving.server import ServerSettings
-from serving.server.fit import PLACEMENT_RULES, SERVER_RULES, engine_images, pool_demand
+from serving.server.demand import booting, engine_images, node_technique_problems, pool_demand
+from serving.server.fit import PLACEMENT_RULES, SERVER_RULES
+from serving.techniques import asked_of_nodes
 
 
 def _zones_in_the_region(region: str, network: NetworkSettings) -> Iterator[Complaint]:
@@ -169,6 +171,16 @@ def _addresses_for_nodes(
     yield from address_problems(gpu_pools, cluster.system_nodes.count, private, str(network.cidr))
 
 
+def _whence(name: str, pool: GpuPool, servers: Mapping[str, ServerSettings]) -> str:
+    """Return who asked for what the pool does not have by itself."""
+    whose = {
+        f"servers.{key}": asked
+        for key, server in servers.items()
+        if server.pool == name and (asked := {*asked_of_nodes(server.chosen)} - {*pool.techniques})
+    }
+    return "".join(f" ({', '.join(sorted(asked))} asked for by {key})" for key, asked in whose.items())
+
+
 def _boots(
     place: Place,
     image_cache: ImageCacheSettings,
@@ -176,10 +188,13 @@ def _boots(
     servers: Mapping[str, ServerSettings],
 ) -> Iterator[Complaint]:
     facts = image_cache_facts(image_cache, place)
-    for name, pool in gpu_pools.items():
+    for server, problem in readable(node_technique_problems(gpu_pools, servers)):
+        yield Complaint(("servers", server, "techniques"), problem)
+    for name, own in gpu_pools.items():
+        pool = booting(name, own, servers)
         boot = pool.boot(node_images(engine_images(name, servers), facts))
         for problem in boot_problems(boot, pool.os_image, pool.types):
-            yield Complaint(("gpuPools", name, "techniques"), problem)
+            yield Complaint(("gpuPools", name, "techniques"), f"{problem}{_whence(name, own, servers)}")
 
 
 def _karpenter_of_the_cluster(karpenter: KarpenterSettings, cluster: ClusterSettings) -> Iterator[Complaint]:

@@ -39,6 +39,7 @@ from infra.section import (
 )
 from serving.jobs.onboard import hugging_face_token
 from serving.server import ServerSettings
+from serving.server.demand import booting
 
 PROJECT, KEY = "vllm-eks", "settings"
 RESERVED_TAGS = re.compile(r"^(aws:|eks:|kubernetes\.io/|k8s\.io/|karpenter\.(sh|k8s\.aws)/|Name$)", re.IGNORECASE)
@@ -91,6 +92,11 @@ class Settings(Section):
     karpenter: KarpenterSettings = Field(description="what starts and ends GPU nodes")
     gpu_pools: Mapping[KeyName, GpuPool] = Field(description=f"a mapping of GPU pools by name, {NAME_RULE}")
     servers: Mapping[KeyName, ServerSettings] = Field(description=f"a mapping of vLLM servers by name, {NAME_RULE}")
+
+    @property
+    def pools(self) -> Mapping[str, GpuPool]:
+        """The pools as they are made: with what their servers ask of their nodes."""
+        return {name: booting(name, pool, self.servers) for name, pool in self.gpu_pools.items()}
 
 
 @dataclass(frozen=True)

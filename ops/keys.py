@@ -26,7 +26,7 @@ def asked_for(stack: Stack, name: str, *, candidate: bool) -> ServerSettings:
 
 def keyed_server(stack: Stack, server: ServerSettings) -> KeyedServer:
     """Return what decides over the server's cache."""
-    return keyed(situation(server, stack.settings.gpu_pools[server.pool], stack.region), server.techniques)
+    return keyed(situation(server, stack.settings.pools[server.pool], stack.region), server.chosen)
 
 
 def users(stack: Stack) -> Mapping[str, CacheKey]:

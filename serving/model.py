@@ -7,11 +7,14 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from infra.model_bucket import MODELS
-from infra.section import Decimal, Section
+from infra.section import Decimal, Flag, Section
 
 URI_FORM = f"s3://<bucket>/{MODELS}<name>/<revision>/"
 
 GIB = 1024**3
+
+AUXILIARY = "/models"
+"""Where a pod sees the model's folder through Mountpoint: draft model, chat template."""
 
 _FOLDER = r"[A-Za-z0-9_-][A-Za-z0-9_.-]*"
 _LABEL = r"[a-z0-9]([a-z0-9-]*[a-z0-9])?"
@@ -62,6 +65,10 @@ class ModelSettings(Section):
     )
     size_gib: Annotated[Decimal, Field(gt=0, le=2000)] = Field(
         description="the size of the checkpoint's safetensors in GiB, for example 30.5"
+    )
+
+    auxiliary_files: Flag = Field(
+        default=False, description=f"true: the engine reads files of the model's folder below {AUXILIARY} by itself"
     )
 
     @property

@@ -1,6 +1,7 @@
 """What a pool must be for what runs on it and what it runs in. Generators of complaints over plain values."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from operator import le, sub
 
 from infra.gpu_pools.agreed import AGENTS_CPU, AGENTS_MEMORY
@@ -23,26 +24,48 @@ CONTROL_PLANE_ADDRESSES = 16
 """The EKS user guide asks for room for as many as that in the control plane's subnets."""
 
 
-def demand_problems(name: str, pool: GpuPool, servers: Mapping[str, PodSize]) -> Iterator[tuple[tuple[str, ...], str]]:
+@dataclass(frozen=True)
+class Demand:
+    """What a server takes from its pool."""
+
+    each: PodSize
+    pods: int = 1
+    surge: int = 0
+    """Pods that come beside them while they are replaced."""
+
+    def __str__(self) -> str:
+        """Return its GPUs, with the sum where it is one."""
+        if self.surge:
+            return f"({self.pods} + {self.surge} surge) x {self.each.gpus}"
+        return f"{self.pods} x {self.each.gpus}" if self.pods > 1 else f"{self.each.gpus}"
+
+    @property
+    def sizes(self) -> list[PodSize]:
+        """Each of its pods, at its most."""
+        return [self.each] * (self.pods + self.surge)
+
+
+def demand_problems(name: str, pool: GpuPool, servers: Mapping[str, Demand]) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield (path below the pool, problem) where a pool cannot hold what is put on it.
 
     Args:
         name: the pool's.
         pool: the pool.
-        servers: what each asks of a node.
+        servers: what runs on it.
     """
     if pool.warm_nodes and not servers:
         yield ("warmNodes",), f"{pool.warm_nodes}; no server runs on {name}, so nothing says how large a place to keep"
-    parts = [f"{server} {size.gpus}" for server, size in servers.items()]
-    total = sum(size.gpus for size in servers.values())
+    parts = [f"{server} {demand}" for server, demand in servers.items()]
+    pods = [size for demand in servers.values() for size in demand.sizes]
+    total = sum(size.gpus for size in pods)
     if pool.warm_nodes and servers:
         # whole nodes: the limit counts what a node has, not what its pod asks for
-        largest = max(size.gpus for size in servers.values())
+        largest = max(size.gpus for size in pods)
         each = min((kind.gpus for kind in pool.types if kind.gpus >= largest), default=largest)
         parts.append(f"warmNodes {pool.warm_nodes} x {each}")
         total += pool.warm_nodes * each
     there = pool.capacity.static.nodes * pool.types[0].gpus if pool.capacity.static else pool.max_gpus
-    nodes, each = _nodes(servers.values(), pool.types), pool.types[0].gpus
+    nodes, each = _nodes(pods, pool.types), pool.types[0].gpus
     if total > pool.max_gpus:
         yield ("maxGpus",), f"{' + '.join(parts)} = {total} GPUs > {pool.max_gpus}"
     elif pool.capacity.static and total > there:

@@ -127,8 +127,8 @@ class GpuPool(Section):
     @field_validator("update_window")
     @classmethod
     def _not_always_with_images(cls, value: UpdateWindow, info: ValidationInfo) -> UpdateWindow:
-        if value.always and "image-prepull" in info.data.get("techniques", ()):
-            raise ValueError("with image-prepull each new image replaces all nodes; expected never or a window")
+        if problem := window_problem(value, info.data.get("techniques", ())):
+            raise ValueError(problem)
         static = _static(info)
         kinds = _kinds(info)
         if static and kinds and "max_gpus" in info.data and not value.never:
@@ -203,6 +203,13 @@ class GpuPool(Section):
         if None in prices:
             return "unknown"
         return "-".join(f"{usd:.2f}".rstrip("0").rstrip(".") for usd in dict.fromkeys((known[0], known[-1])))
+
+
+def window_problem(window: UpdateWindow, techniques: Sequence[NodeTechnique]) -> str | None:
+    """Return why nodes with these techniques cannot be replaced whenever they change; None where they can."""
+    if window.always and "image-prepull" in techniques:
+        return "with image-prepull each new image replaces all nodes; expected never or a window"
+    return None
 
 
 def node_boot(techniques: Sequence[NodeTechnique], image: Ami, images: Sequence[str]) -> NodeBoot:

@@ -45,7 +45,7 @@ def started(cluster: Cluster, stack: Stack, name: str, server: ServerSettings, *
     both = [cache_build(name), cache_build(name, candidate=True)]
     if busy := jobs.running(cluster, namespace, both):
         raise RefusedError(f"{path}: {busy[0]} is still running; follow it: {jobs.follow_by_hand(namespace, busy[0])}")
-    limit = stack.settings.gpu_pools[server.pool].max_gpus
+    limit = stack.settings.pools[server.pool].max_gpus
     refuse_without_room(path, server.pool, limit, gpus(pod), pods(cluster))
     # one name for both kinds: of two who come this far at once the API server refuses one
     only = cache_build(name)

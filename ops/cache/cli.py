@@ -86,7 +86,7 @@ def verify(
         if log
         else read_pod(connected(read_stack, kubeconfig), read_stack.settings.namespace, server, pod or "")
     )
-    lines, code = verdict(text, settings.engine.version, restores=CACHE_RESTORE.name in settings.techniques)
+    lines, code = verdict(text, settings.engine.version, restores=CACHE_RESTORE.name in settings.chosen)
     typer.echo("\n".join(lines))
     raise typer.Exit(code)
 

@@ -36,6 +36,9 @@ on the node where it ran. `wake`: the engine sleeps."""
 
 STARTS: tuple[Start, ...] = get_args(Start)
 
+POD_STARTS: tuple[Start, ...] = ("fresh node", "warm node", "restart")
+"""Those of a new pod."""
+
 Evidence = Literal["measured", "published", "estimated"]
 """Measured: by us or the article, of this very thing. Published: by somebody else. Estimated: of another one, or
 reckoned."""

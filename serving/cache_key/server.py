@@ -3,25 +3,20 @@
 from collections.abc import Sequence
 
 from serving.cache_key import CacheKey, KeyedServer, cache_key
-from serving.pod import Situation, baseline
-from serving.techniques import applied
-from serving.techniques.technique import Provided
-
-_ANY = CacheKey(engine="any", gpu="any", model="any", fingerprint="any")
-"""In the place of the key that is being made: nothing that counts for it may hold it."""
+from serving.pod import Situation
+from serving.techniques import shaped
 
 
 def keyed(about: Situation, techniques: Sequence[str]) -> KeyedServer:
     """Return what decides over the cache of a server with these techniques."""
-    uri = about.model.uri
-    provided = Provided(server="any", bucket=uri.bucket, programs="any", key=_ANY)
-    pod = applied(baseline(about, "any"), techniques, about, provided)
+    # nothing that counts for the key may hold what is made up there
+    pod = shaped(techniques, about)
     return KeyedServer(
         engine=about.engine,
         model=about.model,
         pool=about.pool,
         # an output only waits for the bucket: what it will be is the model's URI
-        argument=pod.model if isinstance(pod.model, str) else str(uri),
+        argument=pod.model if isinstance(pod.model, str) else str(about.model.uri),
         flags=pod.flags,
         env=pod.env,
     )

@@ -22,7 +22,6 @@ from serving.cache_key.server import server_key
 from serving.engine import (
     ENTRY_POINT,
     NODE_LIMIT,
-    PORT,
     PULL_LIMIT,
     ROOT,
     START_LIMIT,
@@ -60,7 +59,7 @@ def builds(servers: Mapping[str, ServerSettings], pools: Mapping[str, GpuPool], 
     """Return, by server that restores a cache, what may be built: for it as it is, then for its candidate."""
     found: dict[str, list[Build]] = {}
     for name, server in servers.items():
-        if CACHE_RESTORE.name in server.techniques:
+        if CACHE_RESTORE.name in server.chosen:
             found[name] = [_build(cache_build(name), server, pools[server.pool], region)]
             if server.promoted:
                 candidate = cache_build(name, candidate=True)
@@ -75,7 +74,7 @@ def folders(builds: Sequence[Build]) -> list[str]:
 
 def _build(name: str, server: ServerSettings, pool: GpuPool, region: str) -> Build:
     about = situation(server, pool, region)
-    return Build(name=name, about=about, techniques=server.techniques, key=server_key(about, server.techniques))
+    return Build(name=name, about=about, techniques=server.chosen, key=server_key(about, server.chosen))
 
 
 def pod_spec(
@@ -83,7 +82,7 @@ def pod_spec(
     provided: Provided,
     *,
     image: str,
-    claim: pulumi.Input[str],
+    claim: pulumi.Input[str] | None,
     priority: pulumi.Input[str],
     service_account: pulumi.Input[str],
     selector: Mapping[str, str],
@@ -94,7 +93,7 @@ def pod_spec(
         build: what is built.
         provided: as for the server, with the programs of a build.
         image: the engine's, as nodes pull it.
-        claim: of the volume that shows the model's folder.
+        claim: of the volume that shows the model's folder, if there is one.
         priority: name of a priority class.
         service_account: the publisher's.
         selector: of the pool's nodes.
@@ -119,7 +118,7 @@ def pod_spec(
                     pulumi.Output.concat("--bucket=", provided.bucket),
                     *build.key.arguments,
                     f"--engine-version={about.engine.version}",
-                    f"--port={PORT}",
+                    f"--port={served.flags['port']}",
                     f"--limit={START_LIMIT + STARTUP_SLACK}",
                     "--",
                     *ENTRY_POINT,

@@ -10,10 +10,13 @@ from infra.gpu_pools import GpuPool
 from infra.node_boot.disks import cache_root
 from serving.engine import HOME, ROOT, START_LIMIT, EngineSettings, own_flags
 from serving.engine import PORT as PORT
-from serving.model import ModelSettings
+from serving.model import AUXILIARY, ModelSettings
 from serving.pod.settings import ResourceSettings, ShutdownSettings
 
-MODEL_MOUNT = "/models"
+MODEL_MOUNT = AUXILIARY
+MODELS = "models"
+"""The volume that is mounted there."""
+
 CONTAINER = "vllm"
 CACHE = "cache"
 """The volume that is mounted at `ROOT`."""
@@ -87,12 +90,12 @@ class Pod:
     """Which of them its Service asks for beside those of the server."""
 
 
-def baseline(situation: Situation, claim: pulumi.Input[str]) -> Pod:
+def baseline(situation: Situation, claim: pulumi.Input[str] | None) -> Pod:
     """Return the pod with no technique: weights through Mountpoint, vLLM's default loader, caches in the container.
 
     Args:
         situation: the server.
-        claim: the claim of the Mountpoint volume that shows the model's folder.
+        claim: the claim of the Mountpoint volume that shows the model's folder; None: a technique takes it out.
     """
     return Pod(
         model=MODEL_MOUNT,
@@ -114,13 +117,13 @@ def baseline(situation: Situation, claim: pulumi.Input[str]) -> Pod:
         },
         volumes={
             CACHE: {"emptyDir": {}},
-            "models": {"persistentVolumeClaim": {"claimName": claim, "readOnly": True}},
+            MODELS: {"persistentVolumeClaim": {"claimName": claim, "readOnly": True}},
             # the ring of a tensor-parallel engine: 240 MiB, SIGBUS with the runtime's 64 MB (vllm#48879)
             "shm": {"emptyDir": {"medium": "Memory", "sizeLimit": "2Gi"}},
         },
         mounts={
             CACHE: {"mountPath": ROOT},
-            "models": {"mountPath": MODEL_MOUNT, "readOnly": True},
+            MODELS: {"mountPath": MODEL_MOUNT, "readOnly": True},
             "shm": {"mountPath": "/dev/shm"},  # noqa: S108 - POSIX shared memory, not a temporary file
         },
     )

@@ -19,9 +19,9 @@ def probes(pod: Pod, start_limit: int = START_LIMIT) -> Manifest:
     readiness = {"periodSeconds": pod.period, "timeoutSeconds": READY_TIMEOUT, "failureThreshold": 3}
     return {
         "startupProbe": {
-            **pod.started,
             "periodSeconds": pod.period,
             "timeoutSeconds": STARTUP_TIMEOUT,
+            **pod.started,
             "failureThreshold": ceil((start_limit + STARTUP_SLACK) / pod.period),
         },
         **({"readinessProbe": {**pod.serving, **readiness}} if pod.serving else {}),

@@ -21,10 +21,11 @@ def template(
     service_account: pulumi.Input[str],
     labels: Mapping[str, str],
     node_selector: Mapping[str, str],
+    spread: Manifest,
 ) -> Manifest:
     """Return the pod template of the Deployment of a server.
 
-    `image`: the engine's, as nodes pull it. `priority`: name of a priority class.
+    `image`: the engine's, as nodes pull it. `priority`: name of a priority class. `spread`: what spreads replicas.
     """
     return {
         "metadata": {
@@ -36,6 +37,7 @@ def template(
         "spec": {
             **isolated(service_account, situation.engine.user),
             **on_gpu_nodes(node_selector, priority),
+            **spread,
             "terminationGracePeriodSeconds": situation.shutdown.grace,
             **_init_containers(pod, image),
             "containers": [_container(pod, situation, image)],

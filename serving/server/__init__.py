@@ -1,12 +1,13 @@
 """`servers.<name>`: what a server is, and what techniques decide by."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from infra.gpu_pools import GpuPool
-from infra.section import EachOnce, KeyName, Section
+from infra.section import EachOnce, KeyName, Section, Whole, nearest
 from serving.engine import CandidateSettings, EngineSettings
+from serving.ladder import PRESETS, chosen
 from serving.model import ModelSettings
 from serving.pod import Situation
 from serving.pod.settings import ResourceSettings, ShutdownSettings
@@ -21,11 +22,36 @@ class ServerSettings(Section):
     candidate: CandidateSettings | None = Field(
         default=None, description="version, image and args that engine is to get, so that its cache can be built before"
     )
-    techniques: Annotated[tuple[str, ...], EachOnce] = Field(
-        description="a list of cold-start techniques (empty: the baseline)"
+    preset: str | None = Field(default=None, description=f"one of {', '.join(PRESETS)}")
+    techniques: Annotated[tuple[str, ...], EachOnce] | None = Field(
+        default=None, validate_default=True, description="a list of cold-start techniques, beside those of the preset"
+    )
+    replicas: Annotated[Whole, Field(ge=1, le=64)] = Field(default=1, description="a whole number of pods, 1 to 64")
+    rollout: Literal["recreate", "surge"] = Field(
+        default="recreate",
+        description="recreate (new pods take the GPUs of the old ones) or surge (they come beside)",
     )
     resources: ResourceSettings = Field(description="what the container asks of its node")
     shutdown: ShutdownSettings = Field(description="how a pod ends")
+
+    @field_validator("preset")
+    @classmethod
+    def _known(cls, value: str | None) -> str | None:
+        if value is not None and value not in PRESETS:
+            raise ValueError(f"no preset; {nearest(value, list(PRESETS))}")
+        return value
+
+    @field_validator("techniques")
+    @classmethod
+    def _said(cls, value: tuple[str, ...] | None, info: ValidationInfo) -> tuple[str, ...] | None:
+        if value is None and info.data.get("preset", "") is None:
+            raise ValueError("missing, and so is preset; expected one of both ([] is the baseline)")
+        return value
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """Names of its techniques, those of the preset first."""
+        return chosen(self.preset, self.techniques or (), self.model)
 
     @property
     def promoted(self) -> "ServerSettings | None":

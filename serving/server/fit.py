@@ -1,11 +1,10 @@
 """Whether a server can run where it is put: the arithmetic of its pool's nodes, its techniques and its flags."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from operator import attrgetter
 
 from infra.gpu_pools import AGENTS_CPU, AGENTS_MEMORY, LONGEST_GRACE, GpuPool
-from infra.gpu_pools.warm_nodes import PodSize
 from serving.arguments import BadArgumentError
 from serving.cache_key.server import server_key
 from serving.engine import OWN_FLAGS, TEARDOWN, argument_problems
@@ -37,12 +36,12 @@ def _batching(server: ServerSettings) -> Iterator[Problem]:
 
 
 def _technique_names(server: ServerSettings) -> Iterator[Problem]:
-    for problem in unknown_techniques(server.techniques):
+    for problem in unknown_techniques(server.chosen):
         yield ("techniques",), problem
 
 
 def _arguments(server: ServerSettings) -> Iterator[Problem]:
-    for flag, problem in argument_problems(server.engine, flag_owners(server.techniques)):
+    for flag, problem in argument_problems(server.engine, flag_owners(server.chosen)):
         yield ("engine", "args", flag), problem
 
 
@@ -50,9 +49,9 @@ def _candidate(server: ServerSettings) -> Iterator[Problem]:
     """A candidate is refused for what would refuse it as the engine."""
     if (promoted := server.promoted) is None:
         return
-    if CACHE_RESTORE.name not in server.techniques:
-        yield ("candidate",), f"has a cache to be built, and techniques has no {CACHE_RESTORE.name} to use it"
-    for flag, problem in argument_problems(promoted.engine, flag_owners(server.techniques)):
+    if CACHE_RESTORE.name not in server.chosen:
+        yield ("candidate",), f"has a cache to be built, and no technique {CACHE_RESTORE.name} to use it"
+    for flag, problem in argument_problems(promoted.engine, flag_owners(server.chosen)):
         key = OWN_FLAGS.get(flag.lstrip("-"))
         shared = f"a candidate has the {key} of its server; change it there, in the release that promotes it"
         yield ("candidate", "args", flag), shared if key else problem
@@ -62,7 +61,7 @@ def _candidate_placed(server: ServerSettings, pool: GpuPool, region: str) -> Ite
     if (promoted := server.promoted) is None:
         return
     with suppress(BadArgumentError):
-        keys = [server_key(situation(it, pool, region), it.techniques) for it in (server, promoted)]
+        keys = [server_key(situation(it, pool, region), it.chosen) for it in (server, promoted)]
         if keys[0] == keys[1]:
             yield (
                 ("candidate",),
@@ -111,7 +110,7 @@ def _host(server: ServerSettings, pool: GpuPool, _region: str) -> Iterator[Probl
 
 
 def _techniques(server: ServerSettings, pool: GpuPool, region: str) -> Iterator[Problem]:
-    for problem in refusals(server.techniques, situation(server, pool, region)):
+    for problem in refusals(server.chosen, situation(server, pool, region)):
         yield ("techniques",), problem
 
 
@@ -122,40 +121,3 @@ _ONCE_PLACED = (_gpus, _weights, _host, _techniques)
 
 PLACEMENT_RULES = (*_ONCE_PLACED, _candidate_placed)
 """What holds for a server on the nodes of its pool, in a region."""
-
-
-def pool_demand(name: str, servers: Mapping[str, ServerSettings]) -> dict[str, PodSize]:
-    """Return what each server of a pool takes from it."""
-    return {key: _size(server) for key, server in servers.items() if server.pool == name}
-
-
-def _size(server: ServerSettings) -> PodSize:
-    resources = server.resources
-    return PodSize(cpu=resources.cpu, memory_gib=resources.memory_gib, gpus=server.engine.tensor_parallel)
-
-
-def engine_images(name: str, servers: Mapping[str, ServerSettings]) -> list[str]:
-    """Return the upstream references that the servers of a pool run, each once, in the order of their names."""
-    return sorted({server.engine.image_reference for server in servers.values() if server.pool == name})
-
-
-def longest_grace_by_pool(servers: Mapping[str, ServerSettings]) -> dict[str, int]:
-    """Return, by pool, the seconds that the slowest of its servers has to end. A pool without servers has none."""
-    graces: dict[str, int] = {}
-    for server in servers.values():
-        graces[server.pool] = max(graces.get(server.pool, 0), server.shutdown.grace)
-    return graces
-
-
-def largest_by_pool(servers: Mapping[str, ServerSettings]) -> dict[str, PodSize]:
-    """Return, by pool, the least place in which each of its servers fits. A pool without servers has none."""
-    sizes: dict[str, PodSize] = {}
-    for server in servers.values():
-        size = _size(server)
-        before = sizes.get(server.pool, size)
-        sizes[server.pool] = PodSize(
-            cpu=max(before.cpu, size.cpu),
-            memory_gib=max(before.memory_gib, size.memory_gib),
-            gpus=max(before.gpus, size.gpus),
-        )
-    return sizes

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import pulumi
 from pulumi_kubernetes.apps.v1 import Deployment
-from pulumi_kubernetes.core.v1 import PersistentVolume, PersistentVolumeClaim, Service, ServiceAccount
+from pulumi_kubernetes.core.v1 import ConfigMap, Service, ServiceAccount
+from pulumi_kubernetes.policy.v1 import PodDisruptionBudget
 
 from infra.gpu_pools import GpuPool, node_selector
 from infra.gpu_pools.gpu_pools import GpuPools
@@ -15,14 +16,14 @@ from infra.pod_identity import PodIdentity
 from serving.cache_key.server import server_key
 from serving.engine import PORT, PROGRESS_DEADLINE, PULUMI_TIMEOUT
 from serving.namespace import ServingNamespace
-from serving.pod import baseline
-from serving.pod.template import template
+from serving.pod import MODELS, baseline
+from serving.pod.template import file_maps, template
 from serving.programs import PodPrograms
 from serving.server import ServerSettings, situation
-from serving.techniques import applied
+from serving.server.model_mount import model_mount
+from serving.server.rollout import disruption_budget, spread, strategy
+from serving.techniques import applied, shaped
 from serving.techniques.technique import Provided
-
-CSI_DRIVER = "s3.csi.aws.com"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,14 +47,14 @@ class VllmServerArgs:
 
 
 class VllmServer(pulumi.ComponentResource):
-    """A Deployment of one pod that holds its GPU until it is gone, and its Service."""
+    """A Deployment of pods that hold their GPUs until they are gone, and its Service."""
 
     url: pulumi.Output[str]
     """Base URL of the OpenAI API inside the cluster."""
     cache_prefix: pulumi.Output[str]
     """Of its start-up cache in the bucket."""
-    claim: pulumi.Output[str]
-    """Of the volume that shows the model's folder."""
+    claim: pulumi.Output[str] | None
+    """Of the volume that shows the model's folder; None without one."""
 
     def __init__(self, name: str, args: VllmServerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("vllm-eks:serving:VllmServer", name, None, opts)
@@ -68,23 +69,37 @@ class VllmServer(pulumi.ComponentResource):
             automount_service_account_token=False,
             opts=child,
         )
-        claim = self._model_mount(name, args, labels)
-        key = server_key(about, settings.techniques)
+        claim = (
+            model_mount(name, about, bucket=args.bucket, namespace=namespace, labels=labels, opts=child)
+            if MODELS in shaped(settings.chosen, about).volumes
+            else None
+        )
+        key = server_key(about, settings.chosen)
         provided = Provided(server=server, bucket=args.bucket, programs=args.programs.start, key=key)
-        pod = applied(baseline(about, claim.metadata.name), settings.techniques, about, provided)
+        pod = applied(baseline(about, claim), settings.chosen, about, provided)
+        files = [
+            ConfigMap(
+                f"{name}-{volume}",
+                metadata={"name": config_map, "namespace": namespace, "labels": labels},
+                # its name is its content's: a pod has the files of its own rollout, also when it restarts
+                immutable=True,
+                data=text,
+                opts=child,
+            )
+            for volume, (config_map, text) in file_maps(pod, server).items()
+        ]
         deployment = Deployment(
             name,
             metadata={
                 "name": server,
                 "namespace": namespace,
                 "labels": labels,
-                "annotations": {TECHNIQUES_ANNOTATION: ",".join(settings.techniques) or "none"},
+                "annotations": {TECHNIQUES_ANNOTATION: ",".join(settings.chosen) or "none"},
             },
             spec={
-                "replicas": 1,
+                "replicas": settings.replicas,
                 "selector": {"match_labels": labels},
-                # a surge would wait for a GPU that the old pod holds (VLM-03)
-                "strategy": {"type": "Recreate"},
+                "strategy": strategy(settings),
                 "progress_deadline_seconds": PROGRESS_DEADLINE,
                 "template": template(
                     pod,
@@ -95,13 +110,14 @@ class VllmServer(pulumi.ComponentResource):
                     service_account=account.metadata.name,
                     labels=labels,
                     node_selector=node_selector(settings.pool, args.pool),
+                    spread=spread(settings, labels),
                 ),
             },
             opts=pulumi.ResourceOptions(
                 parent=self,
                 # the driver that mounts, and the pools: a pod that outlived its own would hold a node of nobody's. The
                 # identity comes first by its namespace, which is the association's.
-                depends_on=[args.mountpoint, args.pools],
+                depends_on=[args.mountpoint, args.pools, *files],
                 custom_timeouts=pulumi.CustomTimeouts(create=f"{PULUMI_TIMEOUT}s", update=f"{PULUMI_TIMEOUT}s"),
             ),
         )
@@ -110,57 +126,20 @@ class VllmServer(pulumi.ComponentResource):
             metadata={"name": server, "namespace": namespace, "labels": labels},
             spec={
                 "type": "ClusterIP",
-                "selector": labels,
+                "selector": {**labels, **pod.selected},
                 "ports": [{"name": "http", "port": PORT, "target_port": "http", "protocol": "TCP"}],
             },
             # its wait for endpoints ends only when a pod is there
             opts=pulumi.ResourceOptions(parent=self, depends_on=[deployment]),
         )
+        if budget := disruption_budget(settings, labels):
+            PodDisruptionBudget(
+                name, metadata={"name": server, "namespace": namespace, "labels": labels}, spec=budget, opts=child
+            )
 
         self.url = pulumi.Output.concat(
             "http://", service.metadata.name, ".", service.metadata.namespace, f".svc.cluster.local:{PORT}/v1"
         )
         self.cache_prefix = pulumi.Output.from_input(key.exact)
-        self.claim = claim.metadata.name
+        self.claim = claim
         self.register_outputs({"url": self.url, "cachePrefix": self.cache_prefix, "claim": self.claim})
-
-    def _model_mount(self, name: str, args: VllmServerArgs, labels: dict[str, str]) -> PersistentVolumeClaim:
-        """Show the model's folder and nothing beside it, read-only (the driver knows static volumes only)."""
-        prefix = args.settings.model.uri.prefix
-        # unique, and another one (so another volume) when the claim must be another: volumes never change their claim
-        handle = pulumi.Output.concat(args.identity.namespace, "-", args.name, "-", prefix.strip("/").replace("/", "-"))
-        size = {"storage": "1Ti"}  # asked for by the API, ignored by the driver
-        volume = PersistentVolume(
-            f"{name}-models",
-            metadata={"labels": labels},
-            spec={
-                "capacity": size,
-                "access_modes": ["ReadOnlyMany"],
-                "persistent_volume_reclaim_policy": "Retain",
-                "storage_class_name": "",
-                "mount_options": [
-                    "read-only",
-                    f"prefix={prefix}",
-                    f"region {args.region}",
-                    # the file system is the driver's, who is root
-                    *(["allow-other"] if args.settings.engine.user else []),
-                ],
-                "csi": {
-                    "driver": CSI_DRIVER,
-                    "volume_handle": handle,
-                    "volume_attributes": {"bucketName": args.bucket, "authenticationSource": "driver"},
-                },
-            },
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[args.namespace]),
-        )
-        return PersistentVolumeClaim(
-            f"{name}-models",
-            metadata={"namespace": args.identity.namespace, "labels": labels},
-            spec={
-                "access_modes": ["ReadOnlyMany"],
-                "storage_class_name": "",
-                "volume_name": volume.metadata.name,
-                "resources": {"requests": size},
-            },
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[args.namespace]),
-        )

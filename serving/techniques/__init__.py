@@ -1,18 +1,43 @@
-"""The cold-start techniques, in the order in which they are applied. A new one is one object in this table."""
+"""The cold-start techniques, in the order in which they are applied. A new one is one object in one of the modules."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from infra.gpu_pools.pool import NodeTechnique
 from infra.section import nearest, shown
-from serving.pod import Pod, Situation
-from serving.techniques.bytecode_cache import BYTECODE_CACHE
-from serving.techniques.cache_restore import CACHE_RESTORE
-from serving.techniques.node_cache import NODE_CACHE
-from serving.techniques.streaming_loader import STREAMING_LOADER
+from serving.cache_key import CacheKey
+from serving.pod import Pod, Situation, baseline
+from serving.techniques import (
+    bytecode_cache,
+    cache_restore,
+    engine,
+    no_mount,
+    node,
+    node_cache,
+    readiness,
+    streaming_loader,
+)
 from serving.techniques.technique import Provided, Technique
 
+_MODULES = (streaming_loader, no_mount, node_cache, cache_restore, bytecode_cache, engine, readiness, node)
+
 TECHNIQUES: Mapping[str, Technique] = {
-    technique.name: technique for technique in (STREAMING_LOADER, NODE_CACHE, CACHE_RESTORE, BYTECODE_CACHE)
+    found.name: found for module in _MODULES for found in vars(module).values() if isinstance(found, Technique)
 }
+"""By name, in order: of the modules, and in each as they stand there."""
+
+
+def asked_of_nodes(names: Sequence[str]) -> tuple[NodeTechnique, ...]:
+    """Return what the named techniques ask of the nodes of their server's pool, in order of the alphabet."""
+    return tuple(sorted(it.node for name in names if (it := TECHNIQUES.get(name)) and it.node))
+
+
+_ANY = CacheKey(engine="any", gpu="any", model="any", fingerprint="any")
+
+
+def shaped(names: Sequence[str], situation: Situation) -> Pod:
+    """Return the pod with the named techniques as far as settings decide it: what only a stack knows is made up."""
+    provided = Provided(server="any", bucket=situation.model.uri.bucket, programs="any", key=_ANY)
+    return applied(baseline(situation, "any"), names, situation, provided)
 
 
 def applied(pod: Pod, names: Sequence[str], situation: Situation, provided: Provided) -> Pod:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import pulumi
 
 from infra.instances import InstanceType
+from serving.budget.timeline import POD_STARTS
 from serving.model import GIB
 from serving.pod import Pod, Situation
 from serving.techniques.technique import Effect, Provided, Technique
@@ -112,7 +113,7 @@ STREAMING_LOADER = Technique(
     effects=(
         Effect(
             phase="weights",
-            starts=("fresh node", "warm node", "restart"),
+            starts=POD_STARTS,
             seconds=_weights_seconds,
             evidence="measured",
             source="article 000: 127.6 s -> 19.8 s, g7e.2xlarge, 31.22 GiB; by network and readers: gpu.md 8",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pulumi
 
+from infra.gpu_pools.pool import NodeTechnique
 from infra.instances import InstanceType
 from serving.budget.timeline import Evidence, Phase, Start
 from serving.cache_key import CacheKey
@@ -63,6 +64,8 @@ class Technique:
     """Empty: it saves no seconds, and is there for another reason."""
     flags: tuple[str, ...] = ()
     """Flags of `vllm serve` that it sets: no stack file may set them beside it."""
+    node: NodeTechnique | None = None
+    """What it asks of the nodes of the server's pool."""
     needs: tuple[str, ...] = ()
     """Techniques that it builds on: they come before it in the table."""
     excludes: tuple[str, ...] = ()

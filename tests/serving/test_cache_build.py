@@ -213,7 +213,7 @@ def test_a_candidate_that_is_promoted_finds_what_was_built_for_it() -> None:
 
 
 def test_a_server_that_restores_nothing_has_no_publisher() -> None:
-    recording = recorded(techniques=["streaming-loader", "node-cache"])
+    recording = recorded(preset="step-2")
     assert {it.inputs["metadata"]["name"] for it in recording.all(CRON_JOB)} == {"weights-onboard"}
     accounts = {it.inputs["serviceAccount"] for it in recording.all(eks.PodIdentityAssociation)}
     assert "gemma-publisher" not in accounts

@@ -35,6 +35,7 @@ def rendered(names: list[str], **changes: Any) -> dict[str, Any]:
         service_account="s",
         labels=labels,
         node_selector={},
+        spread={},
     )
     return made["spec"]  # type: ignore[no-any-return]
 
@@ -136,6 +137,7 @@ def test_a_root_engine_needs_nobody_to_prepare_its_folder_on_the_node() -> None:
 def test_the_mount_shows_a_models_files_to_another_user_too() -> None:
     """The driver's file system belongs to root, and shows itself to nobody else unless told (mountpoint-s3)."""
     raw = stack_settings("dev")
+    raw["servers"]["gemma"]["preset"] = "step-3"
     raw["servers"]["gemma"]["engine"]["user"] = 2000
     (volume,) = record_program(raw).all("kubernetes:core/v1:PersistentVolume")
     assert "allow-other" in volume.inputs["spec"]["mountOptions"]

@@ -12,6 +12,7 @@ from serving.engine import (
     STARTUP_SLACK,
     TEARDOWN,
 )
+from serving.ladder import PRESETS
 from serving.pod.probes import probes
 from tests.harness import Recording, Registration, record_program, stack_settings
 from tests.serving.situations import pod
@@ -88,6 +89,34 @@ def test_VLM_03_a_new_pod_never_waits_for_the_gpu_of_the_old_one(deployment: Reg
     """25 % of one replica surges to a second pod that stays pending (LLMKube#192)."""
     assert deployment.inputs["spec"]["strategy"] == {"type": "Recreate"}
     assert deployment.inputs["spec"]["replicas"] == 1
+
+
+def test_VLM_03_a_surge_takes_nothing_away_before_the_new_pod_serves() -> None:
+    raw = stack_settings("dev")
+    raw["servers"]["gemma"]["rollout"] = "surge"
+    strategy = record_program(raw).one(DEPLOYMENT).inputs["spec"]["strategy"]
+    assert strategy == {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+
+
+def test_replicas_are_spread_and_go_one_at_a_time() -> None:
+    raw = stack_settings("dev")
+    raw["servers"]["gemma"]["replicas"] = 2
+    recording = record_program(raw)
+    deployment = recording.one(DEPLOYMENT).inputs["spec"]
+    pods = deployment["template"]
+    spread = pods["spec"]["topologySpreadConstraints"]
+    assert [it["topologyKey"] for it in spread] == ["topology.kubernetes.io/zone", "kubernetes.io/hostname"]
+    assert {it["whenUnsatisfiable"] for it in spread} == {"ScheduleAnyway"}
+    budget = recording.one("kubernetes:policy/v1:PodDisruptionBudget").inputs["spec"]
+    assert budget["maxUnavailable"] == 1
+    for selector in (*(it["labelSelector"] for it in spread), budget["selector"]):
+        assert selector["matchLabels"].items() <= pods["metadata"]["labels"].items()
+    assert deployment["replicas"] == 2
+
+
+def test_one_replica_is_neither_spread_nor_kept_from_a_drain(recording: Recording, spec: dict[str, Any]) -> None:
+    assert "topologySpreadConstraints" not in spec
+    assert not recording.all("kubernetes:policy/v1:PodDisruptionBudget")
 
 
 def test_VLM_03_every_deadline_outlasts_the_one_below_it(deployment: Registration, container: dict[str, Any]) -> None:
@@ -187,7 +216,7 @@ def test_KRP_01_consolidation_leaves_a_serving_pod_alone(deployment: Registratio
 def test_the_deployment_says_what_its_start_is_made_of(deployment: Registration) -> None:
     """On the Deployment alone: in the pod's template a word would restart the server."""
     assert deployment.inputs["metadata"]["annotations"] == {
-        "vllm-eks/techniques": "streaming-loader,node-cache,cache-restore,bytecode-cache"
+        "vllm-eks/techniques": ",".join(PRESETS["frontier"].techniques)
     }
 
 
@@ -208,7 +237,7 @@ def test_objects_come_after_their_namespace_and_the_service_after_its_pods(
 ) -> None:
     namespace = recording.one("kubernetes:core/v1:Namespace")
     objects = [r for r in recording.registered if ":VllmServer$kubernetes:" in r.urn]
-    assert len(objects) == 5
+    assert len(objects) == 3
     for one in objects:
         assert namespace.urn in recording.needs(one.urn), one.urn
         if "namespace" in one.inputs["metadata"]:
@@ -216,8 +245,12 @@ def test_objects_come_after_their_namespace_and_the_service_after_its_pods(
     assert deployment.urn in recording.needs(recording.one(SERVICE).urn)
 
 
-def test_the_model_is_mounted_read_only_and_alone(recording: Recording, spec: dict[str, Any], stack: str) -> None:
+def test_the_model_is_mounted_read_only_and_alone(stack: str) -> None:
     """The driver's own rights end at models/; an un-prefixed mount would list the bucket and be denied."""
+    raw = stack_settings(stack)
+    raw["servers"]["gemma"]["preset"] = "step-3"
+    recording = record_program(raw)
+    spec = recording.one(DEPLOYMENT).inputs["spec"]["template"]["spec"]
     volume = recording.one("kubernetes:core/v1:PersistentVolume").inputs["spec"]
     bucket = stack_settings(stack)["modelBucket"]["name"]
     assert volume["mountOptions"] == ["read-only", "prefix=models/gemma-4-31b-it-nvfp4/r1/", "region us-west-2"]

@@ -127,8 +127,9 @@ def prepulling(stack: str) -> dict[str, Any]:
     """The stack with two servers of different images on pools that pre-pull."""
     raw = stack_settings(stack)
     for pool in raw["gpuPools"].values():
-        pool.update(techniques=["image-prepull"], updateWindow="never", maxGpus=8)
+        pool.update(updateWindow="never", maxGpus=8)
     (name, server), *_ = raw["servers"].items()
+    server["preset"] = "step-4"
     image = {"image": "quay.io/acme/vllm-openai:v0.33.0-acme"}
     raw["servers"]["second"] = {**server, "engine": {**server["engine"], **image}}
     assert name != "second"

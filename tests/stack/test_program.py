@@ -41,8 +41,8 @@ def test_PUL_01_values_of_resources_arrive_in_pods(recording: Recording) -> None
     (deployment,) = recording.all("kubernetes:apps/v1:Deployment")
     spec = deployment.inputs["spec"]["template"]["spec"]
     assert spec["serviceAccountName"] == "gemma-server"
-    (models,) = [volume for volume in spec["volumes"] if volume["name"] == "models"]
-    assert models["persistentVolumeClaim"]["claimName"] == "gemma-models-1a2b3c4d"
+    (programs,) = [volume for volume in spec["volumes"] if volume["name"] == "programs"]
+    assert programs["configMap"]["name"].startswith("engine-start-")
 
 
 def test_PUL_02_secrets_of_the_stack_reach_no_resource() -> None:

@@ -50,17 +50,16 @@ def test_all_mistakes_of_all_sections_are_reported_at_once() -> None:
     raw["gpuPools"]["l4"] = {**raw["gpuPools"]["rtx-pro-6000"], "product": "l4", "instanceTypes": ["g6.xlarge"]}
     raw["gpuPools"]["l4"]["maxGpus"] = 0
     raw["servers"]["qwen"] = {**raw["servers"]["gemma"], "pool": "l40s"}
-    raw["servers"]["gemma"]["techniques"] = ["typo"]
+    raw["servers"]["gemma"]["techniques"] = ["streaming-lodr"]
     raw["servers"]["llama"] = {**raw["servers"]["gemma"], "techniques": "streaming-loader"}
     assert refusal(raw) == "\n".join(
         [
             "the stack file has 5 mistakes:",
             '  network.cidr: "10.0.0.0/30"; /30 is too small; expected a prefix length of 16 to 20',
             "  gpuPools.l4.maxGpus: 0; expected a whole number of GPUs, 1 to 1000",
-            '  servers.llama.techniques: "streaming-loader"; expected a list of cold-start techniques'
-            " (empty: the baseline)",
-            '  servers.gemma.techniques: no technique "typo"; allowed: bytecode-cache, cache-restore,'
-            " node-cache, streaming-loader",
+            '  servers.llama.techniques: "streaming-loader"; expected a list of cold-start techniques,'
+            " beside those of the preset",
+            '  servers.gemma.techniques: no technique "streaming-lodr"; did you mean streaming-loader?',
             '  servers.qwen.pool: "l40s"; did you mean l4?',
         ]
     )
@@ -70,7 +69,7 @@ def test_one_mistake_of_a_server_hides_no_other() -> None:
     raw = stack_settings("dev")
     raw["cluster"] |= {"version": "1.29", "serviceCidr": "10.64.0.0/16"}
     server = raw["servers"]["gemma"]
-    server |= {"pool": "zzz", "techniques": ["nope"]}
+    server |= {"pool": "zzz", "techniques": ["node-cash"]}
     server["resources"]["cpu"] = 0
     server["engine"] |= {"maxNumSeqs": "many", "args": {"max-modl-len": 1}}
     server["model"]["uri"] = "s3://other-bucket/models/x/1"
@@ -81,8 +80,7 @@ def test_one_mistake_of_a_server_hides_no_other() -> None:
         "  servers.gemma.resources.cpu: 0; expected a whole number of vCPUs, 1 to 192",
         '  cluster.serviceCidr: "10.64.0.0/16" overlaps with network.cidr 10.64.0.0/16',
         '  servers.gemma.model.uri: "other-bucket" is not modelBucket.name vllm-eks-dev-models-000000000000',
-        '  servers.gemma.techniques: no technique "nope"; allowed: bytecode-cache, cache-restore, node-cache,'
-        " streaming-loader",
+        '  servers.gemma.techniques: no technique "node-cash"; did you mean node-cache?',
         "  servers.gemma.engine.args.max-modl-len: 1; vLLM 0.33.0 has no such flag; did you mean max-model-len?"
         " (serving/arguments/0.33.0.json)",
         '  servers.gemma.pool: "zzz"; allowed: rtx-pro-6000',

@@ -4,7 +4,7 @@ from ipaddress import IPv4Network
 
 import pytest
 
-from infra.gpu_pools.checks import address_problems, demand_problems
+from infra.gpu_pools.checks import Demand, address_problems, demand_problems
 from infra.gpu_pools.pool import GpuPool
 from infra.gpu_pools.warm_nodes import PodSize
 from infra.network import subnets
@@ -58,7 +58,10 @@ DEMANDS = [
 def test_KRP_08_a_pool_holds_its_servers_and_its_warm_nodes(
     one: GpuPool, servers: dict[str, PodSize], lines: list[str]
 ) -> None:
-    assert [f"{'.'.join(path)}: {problem}" for path, problem in demand_problems("chat", one, servers)] == lines
+    assert [
+        f"{'.'.join(path)}: {problem}"
+        for path, problem in demand_problems("chat", one, {key: Demand(size) for key, size in servers.items()})
+    ] == lines
 
 
 def private(cidr: str, zones: int) -> list[int]:

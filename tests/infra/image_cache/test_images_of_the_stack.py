@@ -26,7 +26,8 @@ def raw(request: pytest.FixtureRequest) -> dict[str, Any]:
     raw = stack_settings("dev")
     raw["imageCache"]["upstreams"] = ["ecr-public", "quay", "k8s", *request.param]
     for pool in raw["gpuPools"].values():  # everything that names an image
-        pool.update(warmNodes=1, techniques=["image-prepull"], updateWindow="never")
+        pool.update(warmNodes=1, updateWindow="never")
+    raw["servers"]["gemma"]["preset"] = "step-4"
     return raw
 
 

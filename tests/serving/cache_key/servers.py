@@ -30,13 +30,15 @@ def server(
     """The prod stack's server. `nodes`: changed keys of its pool. `changes`: of its own sections, or whole values."""
     raw = stack_settings("prod")
     its = raw["servers"]["gemma"]
+    if "techniques" in changes:
+        del its["preset"]
     for name, value in changes.items():
         its[name] = {**(its.get(name) or {}), **value} if isinstance(value, Mapping) else value
     if args is not None:
         its["engine"]["args"] = args
     settings = ServerSettings.model_validate(its)
     placed = GpuPool.model_validate({**raw["gpuPools"]["rtx-pro-6000"], **(nodes or {})})
-    return keyed(situation(settings, placed, region), settings.techniques)
+    return keyed(situation(settings, placed, region), settings.chosen)
 
 
 def on(product: str, **changes: Any) -> KeyedServer:

@@ -35,7 +35,11 @@ MOVES: dict[str, tuple[Any, bool]] = {
     "engine.args": ({"kv-cache-dtype": "fp8"}, True),
     "engine.user": (2000, True),
     "candidate": ({"version": "0.33.0", "args": {}}, False),
+    "model.auxiliaryFiles": (True, False),
+    "preset": ("step-1", True),
     "techniques": ([], True),
+    "replicas": (2, False),
+    "rollout": ("surge", False),
     "resources.cpu": (5, False),
     "resources.memoryGib": (40, False),
     "shutdown.drainSeconds": (10, False),
@@ -69,8 +73,9 @@ def test_the_fingerprint_moves_with_exactly_the_settings_that_are_not_neutral(
 
 def test_of_every_part_of_a_pod_it_is_decided_whether_it_is_in_the_key() -> None:
     """Where things are mounted is not (the cache's own place follows from the key), nor what runs around the engine."""
-    around = {"volumes", "mounts", "parent", "started", "before"}
-    assert {part.name for part in fields(Pod)} - around == {"model", "flags", "env"}
+    around = {"volumes", "mounts", "files", "parent", "before", "sidecars", "before_stop", "labels", "selected"}
+    probes = {"started", "serving", "alive", "period"}
+    assert {part.name for part in fields(Pod)} - around - probes == {"model", "flags", "env"}
 
 
 def test_nothing_that_counts_for_the_key_is_made_from_it() -> None:

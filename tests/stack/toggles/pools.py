@@ -136,8 +136,14 @@ _NODES = (
     ),
     Toggle(path=f"{POOL}.allowLatestAmi", value=True, nothing="it only lets `ami` end in @latest"),
     Toggle(path=f"{POOL}.rootVolumeGib", value=100, changes=(_CLASS,)),
-    Toggle(path=f"{POOL}.techniques", value=[], changes=(_CLASS,)),
-    Toggle(path=f"{POOL}.techniques", value=["image-prepull"], changes=(_CLASS,)),
+    Toggle(path=f"{POOL}.techniques", value=["parallel-pull"], nothing="the preset of its server asks for it already"),
+    Toggle(
+        path=f"{POOL}.techniques",
+        value=["image-prepull"],
+        also={"servers.gemma.preset": "step-3"},
+        changes=(_CLASS,),
+        outputs=("servers",),
+    ),
 )
 
 _DISRUPTION = (

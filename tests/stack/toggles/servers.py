@@ -8,8 +8,7 @@ _PARTS = (
     *("PodIdentity %s-server", "Role %s-server", "RolePolicy %s-server", "PodIdentityAssociation %s-server"),
     *("PodIdentity %s-publisher", "Role %s-publisher", "RolePolicy %s-publisher"),
     *("PodIdentityAssociation %s-publisher", "CacheBuild %s", "ServiceAccount %s-publisher", "CronJob %s-cache-build"),
-    *("VllmServer %s", "ServiceAccount %s", "PersistentVolume %s-models", "PersistentVolumeClaim %s-models"),
-    *("Deployment %s", "Service %s"),
+    *("VllmServer %s", "ServiceAccount %s", "Deployment %s", "Service %s"),
 )
 _TEMPLATE = ("Deployment gemma", "CronJob gemma-cache-build")
 _KEY = (*_TEMPLATE, "RolePolicy gemma-publisher")
@@ -22,7 +21,7 @@ SERVERS = (
         value="llm",
         changes=(
             *("Namespace serving", "PodIdentityAssociation gemma-server", "ServiceAccount gemma", "Service gemma"),
-            *("PersistentVolumeClaim gemma-models", "Deployment gemma", "PodIdentityAssociation gemma-publisher"),
+            *("Deployment gemma", "PodIdentityAssociation gemma-publisher"),
             *("CronJob gemma-cache-build", "ConfigMap programs-engine-start", "PodIdentityAssociation onboarding"),
             *("CronJob weights", "ServiceAccount weights"),
         ),
@@ -46,7 +45,7 @@ SERVERS = (
     Toggle(
         path="servers.gemma.model.uri",
         value=f"{_GEMMA['model']['uri'].removesuffix('r1/')}r2/",
-        changes=("RolePolicy gemma-server", "PersistentVolume gemma-models", *_KEY),
+        changes=("RolePolicy gemma-server", *_KEY),
         outputs=("servers",),
     ),
     Toggle(
@@ -72,13 +71,17 @@ SERVERS = (
             "engine.maxNumSeqs": 64,
             "engine.gpuMemoryUtilization": 0.8,
             "engine.args.kv-cache-dtype": "fp8",
-            "techniques": ["streaming-loader", "node-cache", "cache-restore"],
+            "techniques": ["fork-engine"],
         }.items()
     ),
     Toggle(
-        path="servers.gemma.techniques",
-        value=["streaming-loader"],
-        changes=("Deployment gemma", "CronJob gemma-cache-build", "PodIdentity gemma-publisher"),
+        path="servers.gemma.preset",
+        value="step-1",
+        changes=(
+            *("Deployment gemma", "CronJob gemma-cache-build", "PodIdentity gemma-publisher"),
+            *("PersistentVolume gemma-models", "PersistentVolumeClaim gemma-models"),
+            *("EC2NodeClass gpu-pools-rtx-pro-6000",),
+        ),
         outputs=("servers",),
     ),
     Toggle(
@@ -98,9 +101,22 @@ SERVERS = (
     Toggle(
         path="servers.gemma.engine.user",
         value=2000,
+        also={"servers.gemma.preset": "step-3"},
         changes=("PersistentVolume gemma-models", *_KEY),
         outputs=("servers",),
     ),
+    Toggle(
+        path="servers.gemma.model.auxiliaryFiles",
+        value=True,
+        changes=("PersistentVolume gemma-models", "PersistentVolumeClaim gemma-models", *_TEMPLATE),
+    ),
+    Toggle(path="servers.gemma.replicas", value=2, changes=("Deployment gemma", "PodDisruptionBudget gemma")),
+    Toggle(
+        path="servers.gemma.replicas",
+        value=3,
+        refused="gpuPools.rtx-pro-6000.maxGpus: gemma 3 x 1 = 3 GPUs > 2",
+    ),
+    Toggle(path="servers.gemma.rollout", value="surge", changes=("Deployment gemma",)),
     *(
         Toggle(path=f"servers.gemma.{key}", value=value, changes=_TEMPLATE)
         for key, value in {

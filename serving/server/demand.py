@@ -1,0 +1,84 @@
+"""What the servers of a pool ask of it together."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from infra.gpu_pools import GpuPool
+from infra.gpu_pools.checks import Demand
+from infra.gpu_pools.pool import window_problem
+from infra.gpu_pools.warm_nodes import PodSize
+from serving.server import ServerSettings
+from serving.techniques import asked_of_nodes
+
+
+def pool_demand(name: str, servers: Mapping[str, ServerSettings]) -> dict[str, Demand]:
+    """Return what each server of a pool takes from it."""
+    return {
+        key: Demand(_size(server), server.replicas, 1 if server.rollout == "surge" else 0)
+        for key, server in servers.items()
+        if server.pool == name
+    }
+
+
+def booting(name: str, pool: GpuPool, servers: Mapping[str, ServerSettings]) -> GpuPool:
+    """Return the pool with what its servers ask of its nodes, beside its own techniques."""
+    asked = {
+        technique for server in servers.values() if server.pool == name for technique in asked_of_nodes(server.chosen)
+    }
+    return pool.model_copy(update={"techniques": tuple(sorted({*pool.techniques, *asked}))})
+
+
+def node_technique_problems(
+    pools: Mapping[str, GpuPool], servers: Mapping[str, ServerSettings]
+) -> Iterator[tuple[str, str]]:
+    """Yield (server, problem) where two servers of one pool want nodes that boot differently, or its nodes cannot."""
+    first: dict[str, str] = {}
+    for name, server in servers.items():
+        if (pool := pools.get(server.pool)) is None:
+            continue
+        wanted = {*pool.techniques, *asked_of_nodes(server.chosen)}
+        other = first.setdefault(server.pool, name)
+        others = {*pool.techniques, *asked_of_nodes(servers[other].chosen)}
+        if wanted != others:
+            yield (
+                name,
+                f"asks of the nodes of pool {server.pool} for {_listed(wanted)}, and server {other} for"
+                f" {_listed(others)}; nodes boot one way: the same for both, or two pools",
+            )
+        elif wanted - {*pool.techniques} and (problem := window_problem(pool.update_window, sorted(wanted))):
+            yield name, f"{problem} in gpuPools.{server.pool}.updateWindow"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "nothing"
+
+
+def _size(server: ServerSettings) -> PodSize:
+    resources = server.resources
+    return PodSize(cpu=resources.cpu, memory_gib=resources.memory_gib, gpus=server.engine.tensor_parallel)
+
+
+def engine_images(name: str, servers: Mapping[str, ServerSettings]) -> list[str]:
+    """Return the upstream references that the servers of a pool run, each once, in the order of their names."""
+    return sorted({server.engine.image_reference for server in servers.values() if server.pool == name})
+
+
+def longest_grace_by_pool(servers: Mapping[str, ServerSettings]) -> dict[str, int]:
+    """Return, by pool, the seconds that the slowest of its servers has to end. A pool without servers has none."""
+    graces: dict[str, int] = {}
+    for server in servers.values():
+        graces[server.pool] = max(graces.get(server.pool, 0), server.shutdown.grace)
+    return graces
+
+
+def largest_by_pool(servers: Mapping[str, ServerSettings]) -> dict[str, PodSize]:
+    """Return, by pool, the least place in which each of its servers fits. A pool without servers has none."""
+    sizes: dict[str, PodSize] = {}
+    for server in servers.values():
+        size = _size(server)
+        before = sizes.get(server.pool, size)
+        sizes[server.pool] = PodSize(
+            cpu=max(before.cpu, size.cpu),
+            memory_gib=max(before.memory_gib, size.memory_gib),
+            gpus=max(before.gpus, size.gpus),
+        )
+    return sizes

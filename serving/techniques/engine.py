@@ -1,0 +1,126 @@
+"""Techniques that are one flag or variable of the engine."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from infra.instances import InstanceType
+from serving.budget.timeline import POD_STARTS
+from serving.pod import Pod, Situation
+from serving.techniques.technique import Effect, Provided, Technique, saved, scaled
+
+
+def _fork_refusals(situation: Situation) -> Iterator[str]:
+    # the executor's flag, which would choose Ray, is refused for every server (serving.engine.REFUSED)
+    for flag in situation.engine.args:
+        if flag.startswith("numa-bind"):
+            yield f"engine.args.{flag}: vLLM falls back to spawn with NUMA binding"
+
+
+def _fork(pod: Pod, _situation: Situation, _provided: Provided) -> Pod:
+    return replace(pod, env={**pod.env, "VLLM_WORKER_MULTIPROC_METHOD": "fork"})
+
+
+def _without_the_second_import(before: float, situation: Situation, _kind: InstanceType) -> float:
+    return 0.1 * before if situation.engine.version.startswith("0.26.") else before
+
+
+FORK_ENGINE = Technique(
+    name="fork-engine",
+    effects=(
+        Effect(
+            phase="engine imports",
+            starts=POD_STARTS,
+            seconds=_without_the_second_import,
+            evidence="estimated",
+            source="gpu.md 0.4: EngineCore imports again, 18-21 s of a warm boot on an H200; no fork was run on a GPU;"
+            " 0.33 has a fork server of its own",
+        ),
+    ),
+    refusals=_fork_refusals,
+    apply=_fork,
+)
+
+
+def _text_only_refusals(situation: Situation) -> Iterator[str]:
+    if "limit-mm-per-prompt" in situation.engine.args:
+        yield "engine.args.limit-mm-per-prompt allows what this switches off"
+
+
+def _text_only(pod: Pod, _situation: Situation, _provided: Provided) -> Pod:
+    return replace(pod, flags={**pod.flags, "language-model-only": True})
+
+
+def _no_multimodal_warm_up(before: float, situation: Situation, _kind: InstanceType) -> float:
+    return before if situation.engine.version.startswith("0.26.") else min(before, 3.0)
+
+
+TEXT_ONLY = Technique(
+    name="text-only",
+    effects=(
+        Effect(
+            phase="API start",
+            starts=POD_STARTS,
+            seconds=_no_multimodal_warm_up,
+            evidence="published",
+            source="vllm#41246 (in 0.33): 3 s to listening for gemma-4-E4B-it; before, the flag did not skip"
+            " the warm-up (vllm#40365)",
+        ),
+    ),
+    flags=("language-model-only",),
+    refusals=_text_only_refusals,
+    apply=_text_only,
+)
+
+LARGEST_GRAPH = 64
+"""Requests."""
+
+
+def _lean_refusals(situation: Situation) -> Iterator[str]:
+    engine = situation.engine
+    if engine.max_num_seqs > LARGEST_GRAPH:
+        yield f"engine.maxNumSeqs {engine.max_num_seqs} > {LARGEST_GRAPH}: larger batches would run without a graph"
+    for flag in ("cudagraph-capture-sizes", "enforce-eager", "compilation-config"):
+        if flag in engine.args:
+            yield f"engine.args.{flag} decides over graphs too"
+
+
+def _lean(pod: Pod, _situation: Situation, _provided: Provided) -> Pod:
+    return replace(pod, flags={**pod.flags, "max-cudagraph-capture-size": LARGEST_GRAPH})
+
+
+LEAN_GRAPHS = Technique(
+    name="lean-graphs",
+    effects=(
+        Effect(
+            phase="graphs",
+            starts=POD_STARTS,
+            seconds=saved(4.0),
+            evidence="measured",
+            source="gpu.md 2: graph capture 5-6 s -> 1.8 s, H200, 8B",
+        ),
+    ),
+    flags=("max-cudagraph-capture-size",),
+    refusals=_lean_refusals,
+    apply=_lean,
+)
+
+
+def _plan(pod: Pod, _situation: Situation, _provided: Provided) -> Pod:
+    return replace(pod, env={**pod.env, "VLLM_ENABLE_STARTUP_PLAN": "1"})
+
+
+STARTUP_PLAN = Technique(
+    # of no preset: it saved nothing that could be measured, and made the KV cache smaller (gpu.md 6)
+    name="startup-plan",
+    effects=(
+        Effect(
+            phase="graphs",
+            starts=("restart",),
+            seconds=scaled(1.0),
+            evidence="measured",
+            source="gpu.md 6: engine init 18.3 s without, 19.7 s with a plan",
+        ),
+    ),
+    needs=("node-cache",),
+    apply=_plan,
+)

@@ -1,0 +1,69 @@
+"""Techniques of a node: a server asks for them, and its pool has them."""
+
+from collections.abc import Iterator
+
+from serving.pod import Situation
+from serving.techniques.technique import Effect, Technique, saved, scaled, taking
+
+IMAGE_PREPULL = Technique(
+    name="image-prepull",
+    effects=(
+        Effect(
+            phase="image pull",
+            starts=("fresh node",),
+            seconds=scaled(36.0 / 64.5),
+            evidence="measured",
+            source="article 000: 64-65 s -> 32.2 s and 39.8 s (n=2): the pull races kubelet's own",
+        ),
+        Effect(
+            phase="image pull",
+            starts=("warm node",),
+            seconds=taking(0.0),
+            evidence="estimated",
+            source="article 000, 6.1: none where the node is there before the pod",
+        ),
+    ),
+    node="image-prepull",
+)
+
+PARALLEL_PULL = Technique(
+    name="parallel-pull",
+    effects=(
+        Effect(
+            phase="image pull",
+            starts=("fresh node", "warm node"),
+            seconds=saved(13.0),
+            evidence="estimated",
+            source="cold-start.md 4: 8-18 s; up to 50 % in Karpenter's blueprint, on larger machines",
+        ),
+    ),
+    node="parallel-pull",
+)
+
+
+def _warm_refusals(situation: Situation) -> Iterator[str]:
+    pool = situation.pool
+    if not pool.warm_nodes and not pool.capacity.static:
+        yield "the pool keeps none; set its warmNodes to 1 or more, or give it static capacity"
+
+
+WARM_NODES = Technique(
+    name="warm-nodes",
+    effects=(
+        Effect(
+            phase="node",
+            starts=("fresh node",),
+            seconds=taking(0.0),
+            evidence="estimated",
+            source="the pod takes the place of a pause pod: EC2 is waited for by that one",
+        ),
+        Effect(
+            phase="scheduling",
+            starts=("fresh node",),
+            seconds=taking(2.0),
+            evidence="estimated",
+            source="cold-start.md 1: 1-2 s where a node is ready",
+        ),
+    ),
+    refusals=_warm_refusals,
+)

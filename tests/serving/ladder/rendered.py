@@ -1,0 +1,79 @@
+"""A server's pod template as plain data, flat: what differs between two is a set of paths."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pulumi
+from pulumi.runtime.sync_await import _sync_await
+
+from serving.pod import Situation, baseline
+from serving.pod.template import template
+from serving.techniques import applied
+from tests.serving.situations import provided, situation
+
+
+def plain(tree: Any) -> Any:
+    """The tree with every output's value in its place."""
+    if isinstance(tree, pulumi.Output):
+        return _sync_await(tree.future())
+    if isinstance(tree, dict):
+        return {key: plain(value) for key, value in tree.items()}
+    if isinstance(tree, list | tuple):
+        return [plain(value) for value in tree]
+    return tree
+
+
+def rendered(names: Sequence[str], about: Situation | None = None) -> dict[str, Any]:
+    about = about or situation()
+    made = template(
+        applied(baseline(about, "claim"), names, about, provided()),
+        about,
+        server="gemma",
+        image="image",
+        priority="p",
+        service_account="s",
+        labels={"app": "x"},
+        node_selector={},
+        spread={},
+    )
+    return plain(made)  # type: ignore[no-any-return]
+
+
+def flat(tree: Any, above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield (path, value) of every leaf. Items of a list are told by their name, arguments by their flag."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from flat(value, f"{above}.{key}" if above else key)
+    elif isinstance(tree, list) and tree and all(isinstance(item, dict) and "name" in item for item in tree):
+        for place, item in enumerate(tree):
+            rest = {key: value for key, value in item.items() if key != "name"}
+            yield from flat(rest, f"{above}[{item['name']}]")
+            if above.endswith("initContainers"):
+                yield f"{above}[{item['name']}].place", place
+    elif isinstance(tree, list) and above.endswith(".args"):
+        for place, item in enumerate(tree):
+            flag, _, value = str(item).partition("=")
+            yield f"{above}[{flag if flag.startswith('--') else place}]", value or item
+    else:
+        yield above, tree
+
+
+def difference(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
+    one, other = dict(flat(before)), dict(flat(after))
+    missing = object()
+    return {path for path in one.keys() | other.keys() if one.get(path, missing) != other.get(path, missing)}
+
+
+def short(paths: set[str]) -> set[str]:
+    """Paths without what they all have in common, and of a new container, volume or probe its name alone."""
+    return {_short(path.removeprefix("spec.").replace("containers[vllm].", "")) for path in paths}
+
+
+def _short(path: str) -> str:
+    for whole in ("initContainers[", "volumes[", "volumeMounts["):
+        if path.startswith(whole):
+            return path[: path.index("]") + 1]
+    for whole in ("startupProbe", "readinessProbe", "livenessProbe", "lifecycle"):
+        if path.startswith(f"{whole}."):
+            return whole
+    return path

@@ -1,0 +1,156 @@
+"""The ladder of article 000: each step is one technique more, and changes what that technique owns."""
+
+from itertools import pairwise
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from serving.ladder import PRESETS, chosen
+from serving.pod import Situation
+from serving.techniques import TECHNIQUES, asked_of_nodes, refusals
+from tests.serving.ladder.owned import OWNED
+from tests.serving.ladder.rendered import difference, rendered, short
+from tests.serving.situations import situation
+
+STEPS = [name for name in PRESETS if name.startswith("step-")]
+ANY = situation({"warmNodes": 1, "maxGpus": 4}, engine={"maxNumSeqs": 64})
+
+
+def with_needs(name: str) -> list[str]:
+    needed = [other for need in TECHNIQUES[name].needs for other in with_needs(need)]
+    return list(dict.fromkeys([*needed, name]))
+
+
+def techniques(preset: str) -> tuple[str, ...]:
+    return PRESETS[preset].techniques
+
+
+def test_the_ladder_is_the_articles() -> None:
+    assert {step: techniques(step) for step in STEPS} == {
+        "step-0": (),
+        "step-1": ("streaming-loader",),
+        "step-2": ("streaming-loader", "node-cache"),
+        "step-3": ("streaming-loader", "node-cache", "cache-restore"),
+        "step-4": ("streaming-loader", "node-cache", "cache-restore", "image-prepull"),
+    }
+
+
+@pytest.mark.parametrize(("before", "after"), [*pairwise(["step-0", "step-1", "step-2", "step-3", "step-4"])])
+def test_neighbours_differ_by_one_technique_and_by_what_it_owns(before: str, after: str) -> None:
+    (added,) = {*techniques(after)} - {*techniques(before)}
+    assert {*techniques(before)} < {*techniques(after)}
+    assert short(difference(rendered(techniques(before)), rendered(techniques(after)))) == OWNED[added]
+
+
+@pytest.mark.parametrize("name", TECHNIQUES)
+def test_a_technique_changes_exactly_what_it_owns(name: str) -> None:
+    """A variable that strays into one would be somebody else's in the next measurement."""
+    *before, _ = with_needs(name)
+    assert short(difference(rendered(before, ANY), rendered([*before, name], ANY))) == OWNED[name]
+
+
+def test_a_stray_variable_is_found() -> None:
+    before = rendered(["streaming-loader"])
+    after = rendered(["streaming-loader"])
+    after["spec"]["containers"][0]["env"].append({"name": "VLLM_STRAY", "value": "1"})
+    assert short(difference(before, after)) == {"env[VLLM_STRAY].value"}
+
+
+def test_every_technique_owns_something_of_the_pod_or_is_its_nodes() -> None:
+    assert OWNED.keys() == TECHNIQUES.keys()
+    for name, paths in OWNED.items():
+        assert paths or TECHNIQUES[name].node or name == "warm-nodes", name
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_may_be_used_as_it_is(preset: str) -> None:
+    assert not set(techniques(preset)) - TECHNIQUES.keys()
+    assert list(refusals(techniques(preset), situation())) == []
+    assert PRESETS[preset].use
+
+
+def test_what_is_not_proven_or_takes_something_away_is_in_no_preset() -> None:
+    never = {"fork-engine", "text-only", "lean-graphs", "startup-plan", "warm-up-request", "warm-nodes", "front-proxy"}
+    step_5 = {"front-proxy"}
+    for name, preset in PRESETS.items():
+        assert not set(preset.techniques) & (never - step_5), name
+
+
+def test_a_preset_keeps_the_mount_for_a_model_with_auxiliary_files() -> None:
+    with_files = situation(model={"auxiliaryFiles": True}).model
+    assert "no-mount" in chosen("frontier", [], situation().model)
+    assert set(techniques("frontier")) - set(chosen("frontier", [], with_files)) == {"no-mount"}
+    assert list(refusals(chosen("frontier", ["no-mount"], with_files), situation(model={"auxiliaryFiles": True}))) == [
+        "no-mount: model.auxiliaryFiles is true, and the mount is what shows them"
+    ]
+
+
+def test_techniques_beside_a_preset_come_once_each() -> None:
+    assert chosen("step-1", ["node-cache", "streaming-loader"], situation().model) == ("streaming-loader", "node-cache")
+    assert chosen(None, [], situation().model) == ()
+
+
+def usable(drawn: list[str]) -> list[str]:
+    """The drawn names with their needs, in drawn order, without what excludes an earlier one."""
+    names: list[str] = []
+    for name in [other for one in drawn for other in with_needs(one)]:
+        clash = {*TECHNIQUES[name].excludes} & {*names} or [it for it in names if name in TECHNIQUES[it].excludes]
+        if name not in names and not clash:
+            names.append(name)
+    return [name for name in names if set(TECHNIQUES[name].needs) <= set(names)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(list(TECHNIQUES)), unique=True).map(usable), st.randoms())
+def test_techniques_are_free_to_combine(names: list[str], random: object) -> None:
+    """In any order, none changes what it does not own, and together they are what each is."""
+    shuffled = list(names)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    whole = rendered(names, ANY)
+    assert yaml.safe_dump(rendered(shuffled, ANY)) == yaml.safe_dump(whole)
+    owned = set[str]().union(*(OWNED[name] for name in names))
+    assert short(difference(rendered([], ANY), whole)) <= owned
+    for name in names:
+        others = [other for other in names if other != name]
+        if not any(name in TECHNIQUES[other].needs for other in others):
+            assert short(difference(rendered(others, ANY), whole)) <= OWNED[name]
+
+
+REFUSED: list[tuple[list[str], Situation, str]] = [
+    (["warm-nodes"], situation(), "the pool keeps none; set its warmNodes to 1 or more, or give it static capacity"),
+    (["lean-graphs"], situation(), "engine.maxNumSeqs 256 > 64: larger batches would run without a graph"),
+    (
+        ["lean-graphs"],
+        situation(engine={"maxNumSeqs": 64, "args": {"enforce-eager": True}}),
+        "engine.args.enforce-eager decides over graphs too",
+    ),
+    (
+        ["fork-engine"],
+        situation(engine={"args": {"numa-bind": True}}),
+        "engine.args.numa-bind: vLLM falls back to spawn with NUMA binding",
+    ),
+    (
+        ["text-only"],
+        situation(engine={"args": {"limit-mm-per-prompt": {"image": 1}}}),
+        "engine.args.limit-mm-per-prompt allows what this switches off",
+    ),
+    (
+        ["streaming-loader", "no-mount"],
+        situation(engine={"args": {"chat-template": "/models/chat.jinja"}}),
+        "engine.args.chat-template reads below /models, which is the mount; set model.auxiliaryFiles: true",
+    ),
+]
+
+
+@pytest.mark.parametrize(("names", "about", "said"), REFUSED, ids=[names[-1] for names, _, _ in REFUSED])
+def test_a_technique_is_refused_where_it_would_not_hold(names: list[str], about: Situation, said: str) -> None:
+    assert list(refusals(names, about)) == [f"{names[-1]}: {said}"]
+    assert list(refusals(names, ANY)) == []
+
+
+def test_what_a_server_asks_of_its_nodes_is_said_by_its_techniques() -> None:
+    assert asked_of_nodes(techniques("step-4")) == ("image-prepull",)
+    assert asked_of_nodes(techniques("frontier")) == ("parallel-pull",)
+    assert asked_of_nodes(techniques("step-3")) == ()
