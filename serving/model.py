@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from infra.model_bucket import MODELS
-from infra.section import Decimal, Flag, Section
+from infra.section import Decimal, Flag, Section, Whole
 
 URI_FORM = f"s3://<bucket>/{MODELS}<name>/<revision>/"
 
@@ -56,6 +56,45 @@ def _uri(value: object) -> ModelUri:
     return ModelUri(bucket, f"{path}/")
 
 
+class KvSettings(Section):
+    """`servers.<name>.model.kv`: the shape of what the model caches of each token, as its config.json has it.
+
+    (`text_config` there, when it takes images.) Models with latent attention (DeepSeek's) or with linear attention have
+    no such shape: leave it out.
+    """
+
+    layers: Annotated[Whole, Field(ge=1, le=1000)] = Field(
+        description="a whole number of layers, 1 to 1000: num_hidden_layers in config.json"
+    )
+    kv_heads: Annotated[Whole, Field(ge=1, le=1000)] = Field(
+        description="a whole number of heads, 1 to 1000: num_key_value_heads in config.json"
+    )
+    head_dim: Annotated[Whole, Field(ge=1, le=4096)] = Field(
+        description="a whole number, 1 to 4096: head_dim in config.json, or hidden_size / num_attention_heads"
+    )
+    sliding_layers: Annotated[Whole, Field(ge=0, le=1000)] = Field(
+        default=0, description="how many of layers: layer_types calls them sliding_attention in config.json (0: none)"
+    )
+    sliding_window: Annotated[Whole, Field(ge=0, le=10_000_000)] = Field(
+        default=0, description="a whole number of tokens that those see: sliding_window in config.json"
+    )
+    global_kv_heads: Annotated[Whole, Field(ge=1, le=1000)] | None = Field(
+        default=None,
+        description="of the layers without a window, 1 to 1000: num_global_key_value_heads (left out: as kvHeads)",
+    )
+    global_head_dim: Annotated[Whole, Field(ge=1, le=4096)] | None = Field(
+        default=None, description="of the layers without a window, 1 to 4096: global_head_dim (left out: as headDim)"
+    )
+
+    @model_validator(mode="after")
+    def _some_window(self) -> "KvSettings":
+        if self.sliding_layers > self.layers:
+            raise ValueError(f"slidingLayers {self.sliding_layers} > layers {self.layers}")
+        if bool(self.sliding_layers) != bool(self.sliding_window):
+            raise ValueError("slidingLayers and slidingWindow come together")
+        return self
+
+
 class ModelSettings(Section):
     """`servers.<name>.model`."""
 
@@ -66,7 +105,13 @@ class ModelSettings(Section):
     size_gib: Annotated[Decimal, Field(gt=0, le=2000)] = Field(
         description="the size of the checkpoint's safetensors in GiB, for example 30.5"
     )
-
+    max_context: Annotated[Whole, Field(ge=256, le=10_000_000)] | None = Field(
+        default=None,
+        description="the model's longest context in tokens, 256 to 10000000: max_position_embeddings in config.json",
+    )
+    kv: KvSettings | None = Field(
+        default=None, description="the shape of its KV cache, without which nobody can say whether a context fits"
+    )
     auxiliary_files: Flag = Field(
         default=False, description=f"true: the engine reads files of the model's folder below {AUXILIARY} by itself"
     )

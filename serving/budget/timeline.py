@@ -21,12 +21,14 @@ Phase = Literal[
     "kernels",
     "graphs",
     "API start",
+    "priming",
     "readiness",
     "wake",
 ]
 """`imports`: of the API server; `engine imports`: of EngineCore, which imports everything again; `model inspection`:
 of the model's class, in a process of its own; `compile`: torch.compile; `kernels`: the silent build of FlashInfer and
-Triton kernels; `graphs`: KV profile and CUDA graphs."""
+Triton kernels; `graphs`: KV profile and CUDA graphs; `priming`: the first sleep and wake of a server that will sleep,
+before it takes traffic (design 6)."""
 
 PHASES: tuple[Phase, ...] = get_args(Phase)
 
@@ -43,6 +45,9 @@ Evidence = Literal["measured", "published", "estimated"]
 """Measured: by us or the article, of this very thing. Published: by somebody else. Estimated: of another one, or
 reckoned."""
 
+EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
+"""From the best to the worst."""
+
 
 @dataclass(frozen=True)
 class Seconds:
@@ -55,3 +60,20 @@ class Seconds:
 
 Timeline = Mapping[Phase, Seconds]
 """The phases of one start. One that does not happen is not in it."""
+
+
+def total(timeline: Timeline) -> float:
+    """Return the seconds of a whole start."""
+    return sum((seconds.value for seconds in timeline.values()), 0.0)
+
+
+def by_evidence(timeline: Timeline) -> dict[Evidence, float]:
+    """Return how many of a start's seconds are known in which way. They sum up to its total."""
+    return {
+        evidence: sum((it.value for it in timeline.values() if it.evidence == evidence), 0.0) for evidence in EVIDENCE
+    }
+
+
+def weaker(one: Evidence, other: Evidence) -> Evidence:
+    """Return how a figure is known that is made of two."""
+    return max(one, other, key=EVIDENCE.index)

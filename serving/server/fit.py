@@ -6,14 +6,12 @@ from operator import attrgetter
 
 from infra.gpu_pools import AGENTS_CPU, AGENTS_MEMORY, LONGEST_GRACE, GpuPool
 from serving.arguments import BadArgumentError
+from serving.budget import Problem, gpu_memory
 from serving.cache_key.server import server_key
 from serving.engine import OWN_FLAGS, TEARDOWN, argument_problems
 from serving.server import ServerSettings, situation
 from serving.techniques import flag_owners, refusals, unknown_techniques
 from serving.techniques.cache_restore import CACHE_RESTORE
-
-Problem = tuple[tuple[str, ...], str]
-"""Path below `servers.<name>`, and what is wrong."""
 
 
 def _shutdown(server: ServerSettings) -> Iterator[Problem]:
@@ -81,17 +79,8 @@ def _gpus(server: ServerSettings, pool: GpuPool, _region: str) -> Iterator[Probl
             yield ("engine", "tensorParallel"), f"{wanted} GPUs > {kind.gpus} on {kind.name} of pool {server.pool}"
 
 
-def _weights(server: ServerSettings, pool: GpuPool, _region: str) -> Iterator[Problem]:
-    weights, engine = server.model.size_gib, server.engine
-    for kind in pool.types:
-        memory = kind.gpu_memory / 1024
-        room = memory * engine.tensor_parallel * engine.gpu_memory_utilization
-        if kind.gpus >= engine.tensor_parallel and weights > room:
-            yield (
-                ("model", "sizeGib"),
-                f"{weights:g} GiB of weights > {engine.tensor_parallel} x {memory:.1f} GiB"
-                f" x gpuMemoryUtilization {engine.gpu_memory_utilization:g} = {room:.1f} GiB on {kind.name}",
-            )
+def _gpu_memory(server: ServerSettings, pool: GpuPool, region: str) -> Iterator[Problem]:
+    yield from gpu_memory.refusals(situation(server, pool, region))
 
 
 def _host(server: ServerSettings, pool: GpuPool, _region: str) -> Iterator[Problem]:
@@ -117,7 +106,7 @@ def _techniques(server: ServerSettings, pool: GpuPool, region: str) -> Iterator[
 SERVER_RULES = (_shutdown, _batching, _technique_names, _arguments, _candidate)
 """What holds for a server wherever it runs. Each yields its problems."""
 
-_ONCE_PLACED = (_gpus, _weights, _host, _techniques)
+_ONCE_PLACED = (_gpus, _gpu_memory, _host, _techniques)
 
 PLACEMENT_RULES = (*_ONCE_PLACED, _candidate_placed)
 """What holds for a server on the nodes of its pool, in a region."""

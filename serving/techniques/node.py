@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from serving.pod import Situation
-from serving.techniques.technique import Effect, Technique, saved, scaled, taking
+from serving.techniques.technique import Effect, Technique, at_most, saved, scaled
 
 IMAGE_PREPULL = Technique(
     name="image-prepull",
@@ -18,7 +18,7 @@ IMAGE_PREPULL = Technique(
         Effect(
             phase="image pull",
             starts=("warm node",),
-            seconds=taking(0.0),
+            seconds=at_most(0.0),
             evidence="estimated",
             source="article 000, 6.1: none where the node is there before the pod",
         ),
@@ -53,16 +53,24 @@ WARM_NODES = Technique(
         Effect(
             phase="node",
             starts=("fresh node",),
-            seconds=taking(0.0),
+            seconds=at_most(0.0),
             evidence="estimated",
             source="the pod takes the place of a pause pod: EC2 is waited for by that one",
         ),
         Effect(
             phase="scheduling",
             starts=("fresh node",),
-            seconds=taking(2.0),
+            seconds=at_most(2.0),
             evidence="estimated",
             source="cold-start.md 1: 1-2 s where a node is ready",
+        ),
+        Effect(
+            phase="image pull",
+            starts=("fresh node",),
+            seconds=at_most(0.0),
+            evidence="estimated",
+            source="the node has waited, so its pre-pull is over (article 000, 6.1)",
+            beside=("image-prepull",),
         ),
     ),
     refusals=_warm_refusals,

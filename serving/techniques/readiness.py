@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 from serving import programs
+from serving.budget.baseline import probe_lag
 from serving.budget.timeline import POD_STARTS
 from serving.engine import ROOT
 from serving.pod import Pod, Situation
-from serving.techniques.technique import Effect, Provided, Technique, scaled
+from serving.techniques.technique import Effect, Provided, Technique, taking
 
 FAST_PERIOD = 1
 """Seconds: the least that kubelet takes."""
@@ -22,9 +23,9 @@ FAST_PROBES = Technique(
         Effect(
             phase="readiness",
             starts=POD_STARTS,
-            seconds=scaled(0.1),
+            seconds=taking(probe_lag(FAST_PERIOD)),
             evidence="estimated",
-            source="article 000: 7 s lost to a period of 10 s; with 1 s a tenth of it",
+            source="article 000: 7 s of a period of 10 s, so a tenth of it",
         ),
     ),
     apply=_fast,

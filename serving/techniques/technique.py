@@ -22,6 +22,8 @@ class Effect:
     """From the seconds without the technique (0: the phase does not happen) to those with it, on a type of the pool."""
     evidence: Evidence
     source: str
+    beside: tuple[str, ...] = ()
+    """Techniques without which it does nothing."""
 
 
 def saved(seconds: float) -> Callable[[float, Situation, InstanceType], float]:
@@ -37,6 +39,11 @@ def scaled(share: float) -> Callable[[float, Situation, InstanceType], float]:
 def taking(seconds: float) -> Callable[[float, Situation, InstanceType], float]:
     """Return an effect after which a phase takes so many seconds, whatever it took before."""
     return lambda _before, _situation, _kind: seconds
+
+
+def at_most(seconds: float) -> Callable[[float, Situation, InstanceType], float]:
+    """Return an effect after which a phase that happens takes so many seconds, or less if it took less before."""
+    return lambda before, _situation, _kind: min(before, seconds)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,3 +65,33 @@ def test_a_model_is_named_by_a_dns_label(name: str) -> None:
 def test_what_the_stack_file_takes_onboarding_takes_too(name: str) -> None:
     uri = parse(f"s3://bucket/models/{name}/R1.2_x/")
     assert layout.place(f"s3://{uri.bucket}/{uri.prefix}") == (uri.bucket, uri.prefix)
+
+
+KV = {"layers": 60, "kvHeads": 16, "headDim": 256}
+
+
+def with_kv(**changes: object) -> ModelSettings:
+    uri = "s3://bucket/models/x/r1/"
+    return ModelSettings.model_validate({"uri": uri, "servedName": "m", "sizeGib": 1, "kv": {**KV, **changes}})
+
+
+def test_the_shape_of_the_kv_cache_is_what_config_json_says() -> None:
+    sliding = with_kv(slidingLayers=50, slidingWindow=1024).kv
+    assert sliding is not None
+    assert (sliding.layers, sliding.kv_heads, sliding.head_dim) == (60, 16, 256)
+    plain = with_kv().kv
+    assert plain is not None
+    assert (plain.sliding_layers, plain.sliding_window) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"slidingLayers": 61, "slidingWindow": 1024}, "slidingLayers 61 > layers 60"),
+        ({"slidingLayers": 50}, "slidingLayers and slidingWindow come together"),
+        ({"slidingWindow": 1024}, "slidingLayers and slidingWindow come together"),
+    ],
+)
+def test_a_window_without_layers_is_refused(changes: dict[str, int], problem: str) -> None:
+    with pytest.raises(ValidationError, match=problem):
+        with_kv(**changes)

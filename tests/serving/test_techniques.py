@@ -5,10 +5,10 @@ from typing import Any
 import pulumi
 import pytest
 
+from serving.budget.streamer import ROUNDING
 from serving.model import GIB
 from serving.pod import baseline
 from serving.techniques import TECHNIQUES, refusals
-from serving.techniques.streaming_loader import ENGINE_MEMORY, READER_MEMORY, ROUNDING, Buffer, buffer
 from serving.techniques.technique import Technique
 from tests.harness import record_program, stack_settings
 from tests.serving.ladder.rendered import rendered
@@ -76,31 +76,6 @@ def test_streaming_loader_reads_the_model_from_the_bucket_itself() -> None:
     assert without["containers"][0]["args"][0] == "/models"
     assert with_it["containers"][0]["args"][0] == raw["servers"]["gemma"]["model"]["uri"]
     assert with_it["volumes"] == without["volumes"]  # Mountpoint stays for auxiliary files
-
-
-@pytest.mark.parametrize(
-    ("checkpoint", "memory", "network", "expected"),
-    [
-        (30.5, 48, 50_000, Buffer(64, round(30.5 * GIB))),  # g7e.2xlarge: all readers, whole checkpoint
-        (30.5, 40, 50_000, Buffer(16, round(30.5 * GIB))),  # readers go before the buffer does
-        (30.5, 112, 20_000, Buffer(16, round(30.5 * GIB))),  # g6e.4xlarge: 16 readers fill 20 Gbit/s
-        (30.5, 112, 5_000, Buffer(8, round(30.5 * GIB))),  # more readers than the network needs only cost memory
-        (60.0, 48, 50_000, Buffer(8, 48 * GIB - round((ENGINE_MEMORY + 8 * READER_MEMORY) * GIB))),
-        (30.5, 8, 50_000, None),
-    ],
-)
-def test_the_buffer_holds_the_checkpoint_and_the_readers_fill_the_network(
-    checkpoint: float, memory: int, network: int, expected: Buffer | None
-) -> None:
-    assert buffer(round(checkpoint * GIB), memory * GIB, network) == expected
-
-
-def test_the_buffer_and_its_readers_fit_beside_the_engine() -> None:
-    for memory in range(16, 128, 4):
-        for network in (2_500, 20_000, 50_000, 400_000):
-            plan = buffer(31 * GIB, memory * GIB, network)
-            assert plan is not None
-            assert plan.limit + (plan.readers * READER_MEMORY + ENGINE_MEMORY) * GIB <= memory * GIB + 1
 
 
 def test_a_model_uri_stays_an_output_until_the_bucket_is_known() -> None:

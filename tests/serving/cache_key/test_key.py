@@ -25,6 +25,8 @@ MOVES: dict[str, tuple[Any, bool]] = {
     "model.uri": ("s3://vllm-eks-prod-models-000000000000/models/gemma-4-31b-it-nvfp4/r2/", True),
     "model.servedName": ("another", False),
     "model.sizeGib": (31, False),
+    "model.maxContext": (262144, False),
+    "model.kv": ({"layers": 60, "kvHeads": 16, "headDim": 256}, False),
     "engine.version": ("0.33.0", True),
     "engine.image": ("registry.example/vllm:v1", True),
     "engine.maxModelLen": (4096, True),

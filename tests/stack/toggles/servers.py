@@ -15,6 +15,8 @@ _KEY = (*_TEMPLATE, "RolePolicy gemma-publisher")
 """What differs when another cache is needed."""
 _GEMMA = stack_settings("dev")["servers"]["gemma"]
 _CANDIDATE = {"version": "0.26.0", "args": {}}
+_KV = {"layers": 60, "kvHeads": 16, "headDim": 256, "slidingLayers": 50, "slidingWindow": 1024}
+_REFUSES = "it decides what is refused, and what the preview says of GPU memory"
 SERVERS = (
     Toggle(
         path="namespace",
@@ -124,6 +126,27 @@ SERVERS = (
             "resources.cpu": 4,
             "resources.memoryGib": 40,
             "shutdown.requestSeconds": 30,
+        }.items()
+    ),
+    Toggle(path="servers.gemma.model.maxContext", value=262144, nothing=_REFUSES),
+    Toggle(
+        path="servers.gemma.model.maxContext",
+        value=4096,
+        refused="servers.gemma.engine.maxModelLen: 8192 > model.maxContext 4096: a context longer than the model's",
+    ),
+    Toggle(path="servers.gemma.model.kv", value=_KV, nothing=_REFUSES),
+    *(
+        Toggle(
+            path=f"servers.gemma.model.kv.{key}", value=value, also={"servers.gemma.model.kv": _KV}, nothing=_REFUSES
+        )
+        for key, value in {
+            "layers": 62,
+            "kvHeads": 8,
+            "headDim": 128,
+            "slidingLayers": 48,
+            "slidingWindow": 512,
+            "globalKvHeads": 4,
+            "globalHeadDim": 512,
         }.items()
     ),
     Toggle(path="servers.gemma.shutdown.drainSeconds", value=20, changes=("Deployment gemma",)),

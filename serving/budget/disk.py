@@ -1,0 +1,126 @@
+"""Disk of a node: the engine's image, the servers' caches, and weights where a technique keeps them there."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from infra.instances import InstanceType
+from infra.node_boot.disks import Disk
+from serving.budget import Problem
+from serving.model import GIB
+from serving.pod import Situation
+
+IMAGE_PULLED, IMAGE_UNPACKED = 9.35 * 10**9 / GIB, 25 * 10**9 / GIB
+"""GiB of the engine's image: compressed (9.35 GB: the vLLM image of the Karpenter blueprint on SOCI; 12 GB in
+vllm#27154) and unpacked (up to 25 GB: vllm#17163). Not weighed here."""
+
+CACHE, CACHES_KEPT = 0.5, 4
+"""GiB of one server's start-up cache (article 000: 218 MB; bytecode 99 MB more: cold-start.md 1.4), and how many of
+them a node keeps: every released fingerprint leaves a folder. Estimated."""
+
+SYSTEM = 20.0
+"""GiB of a root volume that the OS, its agents and their images take. Estimated: the smallest one that is allowed has
+30."""
+
+LOCAL_WEIGHTS, PARALLEL_PULL = "local-weights", "parallel-pull"
+"""Names of techniques: one keeps the weights on the node, one drops compressed layers once they are unpacked."""
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What one server leaves on a node, in GiB."""
+
+    image: str
+    """Upstream reference. Servers of one image share it."""
+    image_gib: float
+    caches: float
+    weights: float
+
+    @property
+    def total(self) -> float:
+        """All of it."""
+        return self.image_gib + self.caches + self.weights
+
+
+def footprint(situation: Situation, names: Sequence[str]) -> Footprint:
+    """Return what a server leaves on each node where it ran.
+
+    Args:
+        situation: the server.
+        names: all techniques that act on it, its pool's too.
+    """
+    # while it is unpacked, containerd holds both; SOCI's parallel pull discards each layer behind itself
+    pulled = 0.0 if PARALLEL_PULL in names else IMAGE_PULLED
+    return Footprint(
+        image=situation.engine.image_reference,
+        image_gib=pulled + IMAGE_UNPACKED,
+        caches=CACHE * CACHES_KEPT,
+        weights=situation.model.size_gib if LOCAL_WEIGHTS in names else 0.0,
+    )
+
+
+def room(situation: Situation, kind: InstanceType, disk: Disk) -> tuple[float, str]:
+    """Return the GiB that images and caches have on a type, and what they are of.
+
+    Args:
+        situation: the server.
+        kind: the instance type.
+        disk: `raid0`: the local NVMe, which is what every type of a pool has; `ebs`: what the OS leaves of the root
+            volume.
+    """
+    if disk == "raid0":
+        return float(kind.local_nvme), f"local NVMe on {kind.name}"
+    root = situation.pool.root_volume_gib
+    return root - SYSTEM, f"rootVolumeGib {root} less {SYSTEM:.0f} GiB for the system"
+
+
+def refusals(situation: Situation, names: Sequence[str], disk: Disk = "raid0") -> Iterator[Problem]:
+    """Yield why what one server leaves on a node has no room there."""
+    left = footprint(situation, names)
+    path = ("model", "sizeGib") if left.weights else ("pool",)
+    for where, space in _rooms(situation, disk).items():
+        if left.total > space:
+            yield path, f"disk {_sum(left)} = {left.total:.1f} GiB > {space:.1f} GiB of {where}"
+
+
+def warnings(
+    situation: Situation,
+    names: Sequence[str],
+    others: Mapping[str, Footprint],
+    disk: Disk = "raid0",
+) -> Iterator[Problem]:
+    """Yield that a server has room on a node by itself, and not with all servers of its pool that may have run there.
+
+    Args:
+        situation: the server.
+        names: all techniques that act on it.
+        others: what the other servers of its pool leave, by name.
+        disk: what holds images and caches.
+    """
+    own = footprint(situation, names)
+    images = {own.image, *(it.image for it in others.values())}
+    for where, space in _rooms(situation, disk).items():
+        rest = sum(it.caches + it.weights for it in others.values())
+        total = own.image_gib * len(images) + own.caches + own.weights + rest
+        if own.total <= space < total:
+            yield (
+                ("pool",),
+                f"disk {own.image_gib * len(images):.1f} GiB images + {own.caches + own.weights:.1f} GiB own"
+                f" + {rest:.1f} GiB of {', '.join(sorted(others))} = {total:.1f} GiB > {space:.1f} GiB of {where}",
+            )
+
+
+def _rooms(situation: Situation, disk: Disk) -> dict[str, float]:
+    """The room by what it is of: a root volume is the same on every type."""
+    return {where: space for space, where in (room(situation, kind, disk) for kind in situation.pool.types)}
+
+
+def line(situation: Situation, names: Sequence[str], kind: InstanceType, disk: Disk = "raid0") -> str:
+    """Return the sum as text."""
+    left = footprint(situation, names)
+    space, where = room(situation, kind, disk)
+    return f"{_sum(left)} = {left.total:.1f} GiB of {space:.0f} GiB of {where}"
+
+
+def _sum(left: Footprint) -> str:
+    weights = f" + {left.weights:.1f} GiB weights" if left.weights else ""
+    return f"{left.image_gib:.1f} GiB image + {left.caches:.1f} GiB caches{weights}"

@@ -1,0 +1,74 @@
+"""The seconds of a start before it happens: the baseline, with what each technique does to it."""
+
+from collections.abc import Mapping, Sequence
+
+from infra.instances import InstanceType
+from serving.budget.baseline import as_known, baseline
+from serving.budget.timeline import PHASES, STARTS, Seconds, Start, Timeline, weaker
+from serving.pod import Situation
+from serving.techniques import TECHNIQUES
+from serving.techniques.technique import Effect, Technique
+
+NOTHING = Seconds(0.0, "measured", "does not happen")
+
+WARM_NODES = "warm-nodes"
+"""The technique of a pool that keeps nodes without work."""
+
+
+def in_force(situation: Situation, techniques: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of all techniques that act on a server: its own and its pool's.
+
+    Args:
+        situation: the server.
+        techniques: its own.
+    """
+    pool = situation.pool
+    warm = (WARM_NODES,) if pool.warm_nodes or pool.capacity.static else ()
+    return (*techniques, *pool.techniques, *warm)
+
+
+def predicted(
+    situation: Situation,
+    names: Sequence[str],
+    start: Start,
+    kind: InstanceType,
+    table: Mapping[str, Technique] = TECHNIQUES,
+) -> Timeline:
+    """Return the phases of a start, in their order, with the named techniques.
+
+    Args:
+        situation: the server.
+        names: all techniques that act on it (`in_force`), in any order. A name that is not in the table does nothing.
+        start: what is there already.
+        kind: the instance type.
+        table: all techniques, in the order in which they act.
+    """
+    phases = dict(baseline(situation, start, kind))
+    for technique in table.values():
+        if technique.name in names:
+            for effect in technique.effects:
+                if start in effect.starts and all(other in names for other in effect.beside):
+                    before = phases.get(effect.phase, NOTHING)
+                    phases[effect.phase] = _changed(before, effect, situation, kind)
+    return {phase: phases[phase] for phase in PHASES if phase in phases and phases[phase].value > 0}
+
+
+def _changed(before: Seconds, effect: Effect, situation: Situation, kind: InstanceType) -> Seconds:
+    value = effect.seconds(before.value, situation, kind)
+    if value == before.value:
+        return before
+    after = as_known(effect.phase, Seconds(value, effect.evidence, effect.source), situation, kind)
+    # what is made of the seconds before is no better known than they are
+    independent = effect.seconds(before.value + 1, situation, kind) == value
+    evidence = after.evidence if independent else weaker(before.evidence, after.evidence)
+    return Seconds(value, evidence, effect.source)
+
+
+def predictions(
+    situation: Situation, names: Sequence[str], table: Mapping[str, Technique] = TECHNIQUES
+) -> dict[str, dict[Start, Timeline]]:
+    """Return every start on every instance type of the pool, by the type's name, in the pool's order."""
+    return {
+        kind.name: {start: predicted(situation, names, start, kind, table) for start in STARTS}
+        for kind in situation.pool.types
+    }

@@ -1,0 +1,179 @@
+"""Predictions for servers that are not the article's."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infra.instances import types_with
+from serving.budget.baseline import baseline, priming_seconds, probe_lag, wake_seconds
+from serving.budget.predict import in_force, predicted, predictions
+from serving.budget.timeline import EVIDENCE, PHASES, STARTS, Seconds, by_evidence, total, weaker
+from serving.pod import Situation
+from serving.techniques import TECHNIQUES
+from serving.techniques.technique import Effect, Technique, at_most, scaled
+from tests.serving.budget.article import STEPS, TABLE, article
+from tests.serving.situations import situation
+
+L40S = {"product": "l40s", "instanceTypes": ["g6e.4xlarge", "g6e.2xlarge"]}
+EVERY = tuple(TABLE)
+
+
+def one(name: str, **effect: Any) -> dict[str, Technique]:
+    spec = {"phase": "compile", "starts": ("restart",), "evidence": "measured", "source": "a test", **effect}
+    return {name: Technique(name=name, effects=(Effect(**spec),))}
+
+
+def restart(about: Situation, table: dict[str, Technique], *names: str) -> Seconds:
+    return predicted(about, names or tuple(table), "restart", about.pool.types[0], table)["compile"]
+
+
+def test_a_slower_network_of_the_pool_shows_in_the_weights_and_nowhere_else() -> None:
+    starts = predictions(situation(nodes=L40S), ("streaming-loader",))
+    weights = {name: it["restart"]["weights"].value for name, it in starts.items()}
+    assert weights["g6e.4xlarge"] < weights["g6e.2xlarge"]
+    rest = [{p: s for p, s in it["restart"].items() if p != "weights"} for it in starts.values()]
+    assert rest[0] == rest[1]
+    # 30.5 GiB at 0.9 x 5 Gbit/s
+    assert weights["g6e.2xlarge"] == pytest.approx(30.5 * 1024**3 * 8 / 4.5e9)
+
+
+def test_predictions_stand_in_the_pools_order_of_types_with_all_starts() -> None:
+    starts = predictions(situation(nodes=L40S), ())
+    assert list(starts) == L40S["instanceTypes"]
+    assert all(list(it) == list(STARTS) for it in starts.values())
+
+
+def test_only_the_articles_server_is_measured() -> None:
+    measured = {
+        name: {
+            phase
+            for phase, it in predicted(about, (), "fresh node", about.pool.types[0]).items()
+            if it.evidence == "measured"
+        }
+        for name, about in {
+            "article": article(),
+            "newer engine": situation(engine={"version": "0.33.0"}),
+            "own image": situation(engine={"version": "0.26.0", "image": "registry.example.com/vllm:v0.26.0-1"}),
+            "other model": situation(engine={"version": "0.26.0"}, model={"sizeGib": 16}),
+            "other type": situation(nodes={"instanceTypes": ["g7e.4xlarge"]}, engine={"version": "0.26.0"}),
+        }.items()
+    }
+    always = {"scheduling", "container start", "readiness"}
+    assert measured == {
+        "article": {*always, "image pull", "weights", "compile", "API start"},
+        "newer engine": {*always, "weights"},
+        "own image": {*always, "weights"},
+        "other model": {*always, "image pull"},
+        "other type": always,
+    }
+
+
+def test_the_newer_engine_starts_its_api_and_imports_faster_and_nothing_else() -> None:
+    older, newer = (situation(engine={"version": version}) for version in ("0.26.0", "0.33.0"))
+    for start, imports in (("fresh node", 9.0), ("restart", 2.7)):
+        before, after = (predicted(it, (), start, it.pool.types[0]) for it in (older, newer))
+        saved = {p: round(before[p].value - after[p].value, 1) for p in before if before[p].value != after[p].value}
+        assert saved == {"engine imports": imports, "API start": 39.0}
+
+
+def test_a_phase_made_of_the_one_before_is_known_no_better_than_that() -> None:
+    about = situation()  # its compile is estimated
+    assert restart(about, one("t", seconds=scaled(0.5), evidence="published")).evidence == "estimated"
+    assert restart(about, one("t", seconds=at_most(3.0), evidence="published")).evidence == "published"
+    assert restart(article(), one("t", seconds=scaled(0.5), evidence="published")).evidence == "published"
+
+
+def test_a_technique_that_changes_nothing_leaves_evidence_and_source() -> None:
+    about = article()
+    assert restart(about, one("t", seconds=at_most(60.0), evidence="estimated")) == restart(about, {})
+
+
+def test_an_effect_beside_another_technique_needs_it() -> None:
+    table = one("t", seconds=at_most(1.0), beside=("other",))
+    assert restart(article(), table, "t").value == 51.0
+    assert restart(article(), table, "t", "other").value == 1.0
+
+
+def test_bytecode_reaches_a_new_node_only_inside_the_archives() -> None:
+    about = article()
+    own, restored = ("node-cache", "bytecode-cache"), ("node-cache", "bytecode-cache", "cache-restore")
+    imports = {
+        names: {start: predicted(about, names, start, about.pool.types[0])["imports"].value for start in STARTS[:3]}
+        for names in (own, restored)
+    }
+    assert imports[own]["fresh node"] == 12.7
+    assert imports[own]["restart"] == imports[restored]["restart"] == imports[restored]["fresh node"] < 6
+
+
+def test_the_techniques_in_force_are_the_servers_and_its_pools() -> None:
+    pool = {"techniques": ["parallel-pull"], "warmNodes": 1, "maxGpus": 4}
+    assert in_force(situation(nodes=pool), ("node-cache",)) == ("node-cache", "parallel-pull", "warm-nodes")
+    assert in_force(situation(nodes={"techniques": []}), ()) == ()
+
+
+def test_a_wake_copies_the_weights_of_each_gpu_and_priming_sleeps_once_more() -> None:
+    about = article()
+    assert wake_seconds(about) == pytest.approx(0.97)
+    assert priming_seconds(about) == pytest.approx(12.8 + 0.97)
+    two = situation(engine={"tensorParallel": 2}, model={"sizeGib": 61})
+    assert wake_seconds(two) == pytest.approx(0.97)
+
+
+def test_the_probe_finds_a_ready_server_in_a_share_of_its_period() -> None:
+    assert [probe_lag(period) for period in (10, 1)] == [7.0, 0.7]
+
+
+def test_the_weaker_evidence_wins() -> None:
+    assert [weaker("measured", it) for it in EVIDENCE] == ["measured", "published", "estimated"]
+    assert weaker("estimated", "published") == "estimated"
+
+
+TYPES = st.sampled_from(types_with("rtx-pro-server-6000"))
+NAMES = st.sets(st.sampled_from(EVERY)).map(
+    lambda names: tuple({*names, *(n for it in names for n in TABLE[it].needs)})
+)
+SIZES = st.floats(min_value=0.1, max_value=2000)
+
+
+def server(kind: str, size: float) -> Situation:
+    return situation(
+        nodes={"instanceTypes": [kind], "maxGpus": 8}, model={"sizeGib": size}, resources={"memoryGib": 48}
+    )
+
+
+@given(kind=TYPES, names=NAMES, size=SIZES, start=st.sampled_from(STARTS))
+def test_no_phase_is_negative_and_the_parts_sum_up(kind: str, names: tuple[str, ...], size: float, start: Any) -> None:
+    about = server(kind, size)
+    phases = predicted(about, names, start, about.pool.types[0], TABLE)
+    assert all(it.value > 0 and it.source for it in phases.values())
+    assert list(phases) == [phase for phase in PHASES if phase in phases]
+    assert sum(by_evidence(phases).values()) == pytest.approx(total(phases))
+
+
+@given(kind=TYPES, names=NAMES, sizes=st.tuples(SIZES, SIZES).map(sorted), start=st.sampled_from(STARTS))
+def test_more_weights_never_start_faster(kind: str, names: tuple[str, ...], sizes: list[float], start: Any) -> None:
+    totals = []
+    for size in sizes:
+        about = server(kind, size)
+        totals.append(total(predicted(about, names, start, about.pool.types[0], TABLE)))
+    assert totals[0] <= totals[1] + 1e-9
+
+
+@given(names=NAMES, start=st.sampled_from(STARTS))
+def test_a_start_with_more_already_there_is_never_slower(names: tuple[str, ...], start: Any) -> None:
+    about = article()
+    kind = about.pool.types[0]
+    fresh, warm, again = (total(predicted(about, names, it, kind, TABLE)) for it in STARTS[:3])
+    assert fresh >= warm >= again
+
+
+def test_the_table_of_the_tests_holds_every_step_of_the_article() -> None:
+    assert {name for names in STEPS.values() for name in names} - TABLE.keys() == {"front-proxy"}
+    assert TECHNIQUES.keys() <= TABLE.keys()
+
+
+def test_the_baseline_of_a_wake_is_empty() -> None:
+    about = article()
+    assert baseline(about, "wake", about.pool.types[0]) == {}
