@@ -38,7 +38,7 @@ from serving.jobs.cache_build import CacheBuild, CacheBuildArgs, builds, folders
 from serving.jobs.onboard import WeightsOnboarding, WeightsOnboardingArgs
 from serving.namespace import ServingNamespace, ServingNamespaceArgs
 from serving.programs import PodPrograms, PodProgramsArgs
-from serving.server.demand import engine_images, largest_by_pool, longest_grace_by_pool
+from serving.server.demand import engine_images, footprints_beside, largest_by_pool, longest_grace_by_pool
 from serving.server.server import VllmServer, VllmServerArgs
 
 region, stack, secrets = settings.load()
@@ -204,6 +204,7 @@ servers = {
             pools=pools,
             programs=programs,
             priority=priorities.servers,
+            beside=footprints_beside(name, stack.servers, stack.pools, region),
         ),
         kubernetes,
     )
@@ -257,6 +258,7 @@ outputs.export(
                 "url": servers[name].url,
                 "model": server.model.served_name,
                 "cachePrefix": servers[name].cache_prefix,
+                "predicted": servers[name].predicted,
             }
             for name, server in stack.servers.items()
         },

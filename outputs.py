@@ -17,6 +17,18 @@ class Published(BaseModel):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
+class PredictedStart(Published):
+    """How long a start is expected to take. Predictions never are time limits."""
+
+    seconds: float
+    measured: float
+    """How many of them were measured on such a server; the other two sum up with it."""
+    published: float
+    estimated: float
+    phases: Mapping[str, float]
+    """Seconds by phase, in their order."""
+
+
 class Server(Published):
     """A vLLM server."""
 
@@ -27,6 +39,9 @@ class Server(Published):
     cache_prefix: str | None = None
     """Of its start-up cache in the model bucket: another one means that the next release finds no cache, or needs one
     to be built. None: a platform that does not say yet."""
+    predicted: Mapping[str, Mapping[str, PredictedStart]] | None = None
+    """By instance type of its pool and kind of start: freshNode, warmNode, restart, and wake for one that sleeps. None:
+    a platform that does not say yet."""
 
 
 class GpuPool(Published):

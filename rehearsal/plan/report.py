@@ -15,6 +15,8 @@ LATER = "known after up"
 _SEPARATOR = " · "
 _LONGEST = 160
 """Characters of an output; a kubeconfig has a thousand, which nobody reads here."""
+_DEEPEST = 4
+"""Levels of an output that have lines of their own."""
 _COUNTED: dict[Action, str] = {
     "create": "new",
     "update": "updated",
@@ -226,6 +228,10 @@ def _is_default_provider(resource: PlannedResource) -> bool:
 
 
 def _messages(plan: Plan, paint: _Paint) -> Iterator[str]:
+    # what the program says of its own resources; what providers say of themselves is noise
+    for message in (it for it in plan.messages if it.severity == "info" and it.urn and "::vllm-eks:" in it.urn):
+        yield message.text
+        yield ""
     warnings = [it for it in plan.messages if it.severity == "warning"]
     for message in warnings:
         yield paint.yellow(f"warning: {message.text}")
@@ -256,7 +262,10 @@ def _outputs(plan: Plan, paint: _Paint) -> Iterator[str]:
 
 def _output(name: str, value: Any, depth: int) -> Iterator[str]:
     indent = "  " * depth
-    if isinstance(value, Mapping) and value:
+    if depth > _DEEPEST and isinstance(value, Mapping):
+        parts = [f"{key} {_plain(item)}" for key, item in value.items() if not isinstance(item, Mapping)]
+        yield f"{indent}{name}: {', '.join(parts)}"
+    elif isinstance(value, Mapping) and value:
         yield f"{indent}{name}:"
         for key, item in value.items():
             yield from _output(str(key), item, depth + 1)

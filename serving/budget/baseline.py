@@ -76,12 +76,10 @@ OVERLAPPED = (0, 33)
 """The first release (of those with an argument table) that warms up the API server beside the engine, and imports in
 parallel."""
 
-_SINCE_OVERLAPPED: Mapping[Phase, float] = {"API start": 39.0, "engine imports": 9.0}
-"""Seconds that it saves. API start: the middle of 35-43 s (cold-start.md 1.1: vllm#52764, #41246). Imports: 9.0 s with
-a cold page cache, which is the smaller of two published figures (vllm#40331)."""
-
-_IMPORTS_SAVED_WARM = 2.7
-"""The same with a warm page cache (vllm#40331: 2.7-3 s)."""
+_SINCE_OVERLAPPED: Mapping[Phase, float] = {"API start": 39.0, "engine imports": 2.7}
+"""Seconds that it saves. API start: the middle of 35-43 s (cold-start.md 1.1: vllm#52764, #41246). Imports: the
+smallest of the published figures, which is that of a warm page cache (vllm#40331: 2.7-3 s; 9-18.7 s with a cold one): a
+pull leaves the image in it."""
 
 
 def probe_lag(period: float) -> float:
@@ -138,12 +136,10 @@ def _weights(situation: Situation, kind: InstanceType) -> Seconds:
     return Seconds(max(scaled, over_the_wire(size, kind)), "measured", _ARTICLE["weights"].source)
 
 
-def _since(phase: Phase, start: Start) -> Seconds:
+def _since(phase: Phase) -> Seconds:
     """What a phase takes since vLLM overlaps it with another."""
     before = _ARTICLE[phase]
     saved = _SINCE_OVERLAPPED[phase]
-    if phase == "engine imports" and start == "restart":
-        saved = _IMPORTS_SAVED_WARM
     source = "vllm#52764, #41246" if phase == "API start" else "vllm#40331"
     return Seconds(max(0.0, before.value - saved), "estimated", f"{before.source}; {saved:g} s less since {source}")
 
@@ -164,7 +160,7 @@ def baseline(situation: Situation, start: Start, kind: InstanceType) -> Timeline
     phases = {phase: seconds for phase, seconds in _ARTICLE.items() if _from(phase, start)}
     phases["weights"] = _weights(situation, kind)
     if tuple(map(int, situation.engine.version.split(".")[:2])) >= OVERLAPPED:
-        phases |= {phase: _since(phase, start) for phase in _SINCE_OVERLAPPED}
+        phases |= {phase: _since(phase) for phase in _SINCE_OVERLAPPED}
     return {phase: as_known(phase, seconds, situation, kind) for phase, seconds in phases.items()}
 
 

@@ -6,7 +6,9 @@ from infra.gpu_pools import GpuPool
 from infra.gpu_pools.checks import Demand
 from infra.gpu_pools.pool import window_problem
 from infra.gpu_pools.warm_nodes import PodSize
-from serving.server import ServerSettings
+from serving.budget.disk import Footprint, footprint
+from serving.budget.predict import in_force
+from serving.server import ServerSettings, situation
 from serving.techniques import asked_of_nodes
 
 
@@ -55,6 +57,18 @@ def _listed(names: Iterable[str]) -> str:
 def _size(server: ServerSettings) -> PodSize:
     resources = server.resources
     return PodSize(cpu=resources.cpu, memory_gib=resources.memory_gib, gpus=server.engine.tensor_parallel)
+
+
+def footprints_beside(
+    name: str, servers: Mapping[str, ServerSettings], pools: Mapping[str, GpuPool], region: str
+) -> dict[str, Footprint]:
+    """Return what the other servers of a server's pool leave on the disk of a node, by their names."""
+    found = {}
+    for other, server in servers.items():
+        if other != name and server.pool == servers[name].pool:
+            about = situation(server, pools[server.pool], region)
+            found[other] = footprint(about, in_force(about, server.chosen))
+    return found
 
 
 def engine_images(name: str, servers: Mapping[str, ServerSettings]) -> list[str]:

@@ -1,14 +1,17 @@
 """Whether a server can run where it is put: the arithmetic of its pool's nodes, its techniques and its flags."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from operator import attrgetter
 
 from infra.gpu_pools import AGENTS_CPU, AGENTS_MEMORY, LONGEST_GRACE, GpuPool
 from serving.arguments import BadArgumentError
-from serving.budget import Problem, gpu_memory
+from serving.budget import Problem, disk, gpu_memory, host_memory
+from serving.budget.disk import Footprint
+from serving.budget.predict import in_force
 from serving.cache_key.server import server_key
 from serving.engine import OWN_FLAGS, TEARDOWN, argument_problems
+from serving.pod import Situation
 from serving.server import ServerSettings, situation
 from serving.techniques import flag_owners, refusals, unknown_techniques
 from serving.techniques.cache_restore import CACHE_RESTORE
@@ -83,6 +86,15 @@ def _gpu_memory(server: ServerSettings, pool: GpuPool, region: str) -> Iterator[
     yield from gpu_memory.refusals(situation(server, pool, region))
 
 
+def _host_memory(server: ServerSettings, pool: GpuPool, region: str) -> Iterator[Problem]:
+    yield from host_memory.refusals(situation(server, pool, region), server.chosen)
+
+
+def _disk(server: ServerSettings, pool: GpuPool, region: str) -> Iterator[Problem]:
+    about = situation(server, pool, region)
+    yield from disk.refusals(about, in_force(about, server.chosen))
+
+
 def _host(server: ServerSettings, pool: GpuPool, _region: str) -> Iterator[Problem]:
     resources = server.resources
     for key, unit, asked, agents, offered in (
@@ -106,7 +118,20 @@ def _techniques(server: ServerSettings, pool: GpuPool, region: str) -> Iterator[
 SERVER_RULES = (_shutdown, _batching, _technique_names, _arguments, _candidate)
 """What holds for a server wherever it runs. Each yields its problems."""
 
-_ONCE_PLACED = (_gpus, _gpu_memory, _host, _techniques)
+_ONCE_PLACED = (_gpus, _gpu_memory, _host, _host_memory, _disk, _techniques)
 
 PLACEMENT_RULES = (*_ONCE_PLACED, _candidate_placed)
 """What holds for a server on the nodes of its pool, in a region."""
+
+
+def warnings(about: Situation, techniques: Sequence[str], beside: Mapping[str, Footprint]) -> Iterator[Problem]:
+    """Yield what a server may run short of, which is no reason to refuse it.
+
+    Args:
+        about: the server.
+        techniques: its own.
+        beside: what the other servers of its pool leave on a node's disk.
+    """
+    yield from gpu_memory.warnings(about)
+    yield from host_memory.warnings(about, techniques)
+    yield from disk.warnings(about, in_force(about, techniques), beside)

@@ -1,6 +1,8 @@
 """One vLLM server: its identity's pods, the model's mount, and the Service that clients reach."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 from pulumi_kubernetes.apps.v1 import Deployment
@@ -13,6 +15,8 @@ from infra.image_cache.rewrite import ImageCacheFacts, rewritten
 from infra.mountpoint import Mountpoint
 from infra.naming import TECHNIQUES_ANNOTATION
 from infra.pod_identity import PodIdentity
+from serving.budget.disk import Footprint
+from serving.budget.report import mapping, report
 from serving.cache_key.server import server_key
 from serving.engine import PORT, PROGRESS_DEADLINE, PULUMI_TIMEOUT
 from serving.namespace import ServingNamespace
@@ -20,6 +24,7 @@ from serving.pod import MODELS, baseline
 from serving.pod.template import file_maps, template
 from serving.programs import PodPrograms
 from serving.server import ServerSettings, situation
+from serving.server.fit import warnings
 from serving.server.model_mount import model_mount
 from serving.server.rollout import disruption_budget, spread, strategy
 from serving.techniques import applied, shaped
@@ -44,6 +49,8 @@ class VllmServerArgs:
     programs: PodPrograms
     priority: pulumi.Input[str]
     """Priority class of the pod."""
+    beside: Mapping[str, Footprint]
+    """What the other servers of its pool leave on a node's disk."""
 
 
 class VllmServer(pulumi.ComponentResource):
@@ -55,6 +62,8 @@ class VllmServer(pulumi.ComponentResource):
     """Of its start-up cache in the bucket."""
     claim: pulumi.Output[str] | None
     """Of the volume that shows the model's folder; None without one."""
+    predicted: pulumi.Output[Mapping[str, Any]]
+    """Its starts, as `serving.budget.report.mapping` has them."""
 
     def __init__(self, name: str, args: VllmServerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("vllm-eks:serving:VllmServer", name, None, opts)
@@ -142,4 +151,10 @@ class VllmServer(pulumi.ComponentResource):
         )
         self.cache_prefix = pulumi.Output.from_input(key.exact)
         self.claim = claim
-        self.register_outputs({"url": self.url, "cachePrefix": self.cache_prefix, "claim": self.claim})
+        self.predicted = pulumi.Output.from_input(mapping(about, settings.chosen))
+        pulumi.log.info(report(server, about, settings.chosen), self)
+        for path, doubt in warnings(about, settings.chosen, args.beside):
+            pulumi.log.warn(f"servers.{server}.{'.'.join(path)}: {doubt}", self)
+        self.register_outputs(
+            {"url": self.url, "cachePrefix": self.cache_prefix, "claim": self.claim, "predicted": self.predicted}
+        )

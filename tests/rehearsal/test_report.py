@@ -54,6 +54,16 @@ PLAN = Plan(
 )
 
 
+def test_what_the_program_says_of_its_resources_is_shown_and_what_providers_say_is_not():
+    said = Message(
+        severity="info", text="gemma: predicted start\n  total  1.0", urn="urn:pulumi:dev::vllm-eks::a:b:C::x"
+    )
+    noise = Message(severity="info", text="a new version is there", urn=None)
+    shown = printed(replace(PLAN, messages=(noise, said)), io.StringIO())
+    assert "\ngemma: predicted start\n  total  1.0\n\nResources\n" in shown
+    assert "new version" not in shown
+
+
 def printed(plan, stream):
     report(plan, stream)
     return stream.getvalue()

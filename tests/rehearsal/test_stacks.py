@@ -39,6 +39,15 @@ def test_nothing_stands_below_an_unexpected_parent(stack: str) -> None:
             assert "vllm-eks:" in resource.urn, f"{resource.urn} hangs off no component of ours"
 
 
+def test_the_plan_says_how_fast_each_server_will_start(stack: str) -> None:
+    said = [it for it in planned(stack).messages if "predicted start on g7e.2xlarge" in it.text]
+    assert [it.urn.rpartition("::")[2] for it in said if it.urn] == list(stack_settings(stack)["servers"])
+    (server,) = planned(stack).outputs["servers"].values()
+    fresh = server["predicted"]["g7e.2xlarge"]["freshNode"]
+    assert round(sum(fresh["phases"].values()), 1) == fresh["seconds"]
+    assert f"{fresh['seconds']:.1f}" in said[0].text
+
+
 def test_addon_versions_are_left_to_aws_and_never_invented(stack: str) -> None:
     addons = planned(stack).of("aws:eks/addon:Addon")
     assert len(addons) == 6
