@@ -5,8 +5,9 @@ from typing import Annotated
 from pydantic import Field
 
 from infra.gpu_pools import GpuPool
-from infra.section import EachOnce, KeyName, Section
+from infra.section import EachOnce, KeyName, Section, Whole
 from serving.engine import CandidateSettings, EngineSettings
+from serving.idle import IdleSettings
 from serving.model import ModelSettings
 from serving.pod import Situation
 from serving.pod.settings import ResourceSettings, ShutdownSettings
@@ -24,8 +25,10 @@ class ServerSettings(Section):
     techniques: Annotated[tuple[str, ...], EachOnce] = Field(
         description="a list of cold-start techniques (empty: the baseline)"
     )
+    replicas: Annotated[Whole, Field(ge=1, le=64)] = Field(default=1, description="a whole number of pods, 1 to 64")
     resources: ResourceSettings = Field(description="what the container asks of its node")
     shutdown: ShutdownSettings = Field(description="how a pod ends")
+    idle: IdleSettings | None = Field(default=None, description="when it sleeps (left out: never)")
 
     @property
     def promoted(self) -> "ServerSettings | None":

@@ -14,6 +14,7 @@ from infra.naming import TECHNIQUES_ANNOTATION
 from infra.pod_identity import PodIdentity
 from serving.cache_key.server import server_key
 from serving.engine import PORT, PROGRESS_DEADLINE, PULUMI_TIMEOUT
+from serving.idle import replicas_owner
 from serving.namespace import ServingNamespace
 from serving.pod import baseline
 from serving.pod.template import template
@@ -78,10 +79,13 @@ class VllmServer(pulumi.ComponentResource):
                 "name": server,
                 "namespace": namespace,
                 "labels": labels,
-                "annotations": {TECHNIQUES_ANNOTATION: ",".join(settings.techniques) or "none"},
+                "annotations": {
+                    TECHNIQUES_ANNOTATION: ",".join(settings.techniques) or "none",
+                    **replicas_owner(settings.idle),
+                },
             },
             spec={
-                "replicas": 1,
+                "replicas": settings.replicas,
                 "selector": {"match_labels": labels},
                 # a surge would wait for a GPU that the old pod holds (VLM-03)
                 "strategy": {"type": "Recreate"},
@@ -103,6 +107,8 @@ class VllmServer(pulumi.ComponentResource):
                 # identity comes first by its namespace, which is the association's.
                 depends_on=[args.mountpoint, args.pools],
                 custom_timeouts=pulumi.CustomTimeouts(create=f"{PULUMI_TIMEOUT}s", update=f"{PULUMI_TIMEOUT}s"),
+                # else the next `up` would wake what sleeps
+                ignore_changes=["spec.replicas"] if settings.idle else None,
             ),
         )
         service = Service(
