@@ -33,6 +33,7 @@ from infra.naming import (
 from infra.network import Network, NetworkArgs
 from infra.pod_identity import PodIdentity, PodIdentityArgs
 from infra.priorities import Priorities, PrioritiesArgs
+from serving.idle.scheduled import ScheduledIdle, ScheduledIdleArgs
 from serving.jobs import Whose
 from serving.jobs.cache_build import CacheBuild, CacheBuildArgs, builds, folders
 from serving.jobs.onboard import WeightsOnboarding, WeightsOnboardingArgs
@@ -228,6 +229,22 @@ for name, of_server in caches.items():
         ),
         kubernetes,
     )
+for name, server in stack.servers.items():
+    if server.idle:
+        ScheduledIdle(
+            name,
+            ScheduledIdleArgs(
+                server=name,
+                schedule=server.idle.schedule,
+                replicas=server.replicas,
+                namespace=namespace,
+                whose=whose,
+                images=images,
+                programs=programs,
+                served=servers[name],
+            ),
+            kubernetes,
+        )
 WeightsOnboarding(
     "weights",
     WeightsOnboardingArgs(

@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 CLUSTER_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 """EKS API model, CreateCluster.name: 1 to 100 characters."""
@@ -28,6 +29,9 @@ EVERY_TAINT: Mapping[str, str] = {"operator": "Exists"}
 
 TECHNIQUES_ANNOTATION = "vllm-eks/techniques"
 """On a server's Deployment, not on its pod: what its start is made of, for people and for the plan."""
+
+IDLE_ANNOTATION = "vllm-eks/idle"
+"""On the Deployment of a server whose replicas the clock decides, in place of `pulumi up`."""
 
 ACCOUNT_ANNOTATION = "vllm-eks/account"
 CLUSTER_ANNOTATION = "vllm-eks/cluster"
@@ -126,6 +130,16 @@ def publisher_service_account(server: str) -> str:
 def cache_build(server: str, *, candidate: bool = False) -> str:
     """Return the name of the CronJob that a server's cache builds are made from. CronJobs may have 52 characters."""
     return f"{server}-cache-build{'-candidate' if candidate else ''}"
+
+
+def scaler_service_account(server: str) -> str:
+    """Return the service account of the Jobs that stop and start a server by the clock."""
+    return f"{server}-scaler"
+
+
+def idle_job(server: str, what: Literal["stop", "start"]) -> str:
+    """Return the name of the CronJob that stops or starts a server. CronJobs may have 52 characters."""
+    return f"{server}-{what}"
 
 
 ONBOARDING = "weights-onboard"

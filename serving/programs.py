@@ -15,7 +15,7 @@ from typing import Any, Literal
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap
 
-Program = Literal["restore", "wrapper", "ready", "build", "onboard", "verify"]
+Program = Literal["restore", "wrapper", "ready", "build", "onboard", "verify", "scale"]
 
 _IMPORT = re.compile(r"^\s*(?:import|from) (\w+)", re.MULTILINE)
 """One module a line, as ruff has it. Not by `ast`: beside other threads its parser fails at times (cpython#106905)."""
@@ -32,6 +32,7 @@ MOUNT: Mapping[str, Any] = {_VOLUME: {"mountPath": FOLDER, "readOnly": True}}
 START: tuple[Program, ...] = ("restore", "wrapper", "ready")
 BUILD: tuple[Program, ...] = ("build",)
 WEIGHTS: tuple[Program, ...] = ("onboard", "verify")
+SCALE: tuple[Program, ...] = ("scale",)
 
 
 def files(*programs: Program) -> Mapping[str, str]:
@@ -76,6 +77,7 @@ class PodPrograms(pulumi.ComponentResource):
     """Name of the one with what starts an engine."""
     build: pulumi.Output[str]
     weights: pulumi.Output[str]
+    scale: pulumi.Output[str]
 
     def __init__(self, name: str, args: PodProgramsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("vllm-eks:serving:PodPrograms", name, None, opts)
@@ -96,4 +98,5 @@ class PodPrograms(pulumi.ComponentResource):
         self.start = config_map("engine-start", START)
         self.build = config_map("cache-build", BUILD)
         self.weights = config_map("weights", WEIGHTS)
-        self.register_outputs({"start": self.start, "build": self.build, "weights": self.weights})
+        self.scale = config_map("scale", SCALE)
+        self.register_outputs({"start": self.start, "build": self.build, "weights": self.weights, "scale": self.scale})

@@ -98,6 +98,7 @@ class RecordingMonitor(MockMonitor):
                         "update": request.customTimeouts.update,
                         "delete": request.customTimeouts.delete,
                         "delete_before_replace": request.deleteBeforeReplace,
+                        "ignore_changes": tuple(request.ignoreChanges),
                     },
                     aliases=aliases(request, known, stack=NAME, project=self.project),
                 )

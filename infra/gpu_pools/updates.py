@@ -7,11 +7,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, StringConstraints, model_validator
 
 from infra.section import Section, shown
+from infra.weekly import DAY, DAYS, WEEK, times
 
-DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-DAY, WEEK = 24 * 60, 7 * 24 * 60
-
-_SCHEDULE = re.compile(r"([0-5]?[0-9]) ([01]?[0-9]|2[0-3]) \* \* (\*|[a-z0-9,-]+)")
 _DURATION = re.compile(r"([1-9][0-9]{0,4})(m|h)")
 _DURATION_WORDS = "a number of minutes or hours such as 30m or 4h"
 
@@ -27,23 +24,6 @@ def minutes(duration: str) -> float:
 def karpenters(duration: str) -> str:
     """Return a duration as Karpenter spells it."""
     return "Never" if duration == "never" else duration
-
-
-def _days(text: str) -> set[int]:
-    """Return the days of a week (0 is Sunday) of a cron field: names, numbers, ranges, lists.
-
-    Raises:
-        KeyError: what cron does not know: 7, a range that ends before it begins.
-    """
-    numbers = {name: number for number, name in enumerate(DAYS)} | {str(number): number for number in range(7)}
-    days: set[int] = set()
-    for part in text.split(","):
-        first, dash, last = part.partition("-")
-        start, end = numbers[first], numbers[last if dash else first]
-        if end < start:
-            raise KeyError(part)
-        days |= set(range(start, end + 1))
-    return days
 
 
 class UpdateWindow(Section):
@@ -100,19 +80,14 @@ class UpdateWindow(Section):
         Raises:
             ValueError: the schedule or the duration cannot be read, or no time is left outside.
         """
-        read, length = _SCHEDULE.fullmatch(self.schedule), _DURATION.fullmatch(self.duration)
-        try:
-            days = _days("0-6" if read and read[3] == "*" else read[3] if read else "")
-        except KeyError:
-            days = set()
-        if not read or not days:
+        starts, length = times(self.schedule), _DURATION.fullmatch(self.duration)
+        if not starts:
             raise ValueError(
                 f"schedule {shown(self.schedule)} is not a time of some days; expected minute, hour, * * and days in"
                 ' UTC (0 to 6 from Sunday, or sun to sat), for example "0 9 * * sat,sun" or "30 2 * * mon-fri"'
             )
         if not length:
             raise ValueError(f"duration {shown(self.duration)} is not {_DURATION_WORDS}")
-        starts = sorted(day * DAY + int(read[2]) * 60 + int(read[1]) for day in days)
         ends = [start + int(minutes(self.duration)) for start in starts]
         gaps: dict[tuple[int, int], set[int]] = {}
         for (_, end), (start, _) in pairwise([*zip(starts, ends, strict=True), (starts[0] + WEEK, 0)]):

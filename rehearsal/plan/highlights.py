@@ -181,7 +181,8 @@ def _spec(kind: Any, spec: Inputs) -> list[str]:
             return [text for container in _objects(pod.get("containers")) for text in _container(container)]
         case "CronJob":
             job = _object(_object(spec.get("jobTemplate")).get("spec"))
-            when = "only by hand" if spec.get("suspend") else _text(spec.get("schedule"))
+            clock = " ".join(filter(None, (_text(spec.get("schedule")), _text(spec.get("timeZone")))))
+            when = "only by hand" if spec.get("suspend") else clock
             return [when, *_spec("Job", job)]
         case "Service":
             ports = [_text(port.get("port")) for port in _objects(spec.get("ports"))]

@@ -30,6 +30,10 @@ class Whose:
         return {ACCOUNT_ANNOTATION: self.account, CLUSTER_ANNOTATION: self.cluster}
 
 
+HISTORY = 3
+"""Ended Jobs of a schedule that are kept, of each outcome."""
+
+
 def once(pod_spec: Manifest, *, labels: Mapping[str, str], container: str, deadline: int, attempts: int) -> Manifest:
     """Return the spec of a Job that runs one pod to its end.
 
@@ -80,5 +84,27 @@ def never_by_itself(job_spec: Manifest) -> Any:
         # Jobs go when their own time to live has passed, not when a second one of another model has failed
         "successfulJobsHistoryLimit": KEPT,
         "failedJobsHistoryLimit": KEPT,
+        "jobTemplate": {"spec": job_spec},
+    }
+
+
+def on_schedule(job_spec: Manifest, *, schedule: str, time_zone: str, catch_up: int) -> Any:
+    """Return the spec of a CronJob that runs by the clock.
+
+    Args:
+        job_spec: of its Jobs.
+        schedule: as cron spells it.
+        time_zone: the IANA name of the one that it is told in.
+        catch_up: seconds after its time in which a Job that was missed (no controller, suspended) is still made. So a
+            schedule that is changed to a time of that span before now runs at once (kubernetes#63371).
+    """
+    return {
+        "schedule": schedule,
+        "timeZone": time_zone,
+        # its deadline ends each before the next, so this never happens; should it, the one that runs is as good
+        "concurrencyPolicy": "Forbid",
+        "startingDeadlineSeconds": catch_up,
+        "successfulJobsHistoryLimit": HISTORY,
+        "failedJobsHistoryLimit": HISTORY,
         "jobTemplate": {"spec": job_spec},
     }

@@ -12,25 +12,16 @@ import pulumi
 from pulumi_kubernetes.batch.v1 import CronJob
 from pulumi_kubernetes.core.v1 import Secret, ServiceAccount
 
-from infra.cluster.system_nodes import SYSTEM_LABEL
 from infra.image_cache.rewrite import ImageCacheFacts, rewritten
 from infra.naming import ONBOARDING, shortened
 from infra.pod_identity import PodIdentity
 from infra.section import Complaint
-from serving import programs
 from serving.jobs import Whose, never_by_itself, once
+from serving.jobs.small import IMAGE, SmallPod, small_pod
 from serving.model import ModelUri
 from serving.namespace import ServingNamespace
 from serving.pod import Manifest
-from serving.pod.template import isolated, named
 from serving.programs import PodPrograms
-
-IMAGE = "public.ecr.aws/docker/library/python:3.13.11-slim-trixie"
-"""Upstream; nodes pull what the image cache makes of it.
-
-The programs import the standard library alone, so the engine's image (some 10 GB to pull and unpack) has nothing to
-add; this one is small and brings the certificates of authorities (its Dockerfile installs them).
-"""
 
 CONTAINER = "weights"
 JOB_NAME_LIMIT = 63
@@ -38,9 +29,6 @@ JOB_NAME_LIMIT = 63
 TOKEN = "huggingFaceToken"  # noqa: S105 - the name of the configuration key
 TOKEN_SECRET = "hugging-face-token"  # noqa: S105 - the Secret's name
 TOKEN_KEY = "token"  # noqa: S105 - the key's name in the Secret
-
-USER = 65532
-"""Anyone but root: nothing is read that belongs to somebody."""
 
 DEADLINE = 6 * 3600
 """Seconds: 2 TB at 100 MB/s."""
@@ -108,46 +96,32 @@ def pod_spec(
     """Return the spec of the Job's pod, without the arguments that say what is copied where.
 
     Args:
-        image: `IMAGE`, as nodes pull it.
+        image: as nodes pull it.
         region: of the bucket and the cluster.
         service_account: the onboarding identity's.
         config_map: of the programs.
         token_secret: name of a Secret whose key `token` opens gated repositories.
     """
     token = {"secretKeyRef": {"name": token_secret, "key": TOKEN_KEY}}
-    return {
-        "restartPolicy": "Never",
-        **isolated(service_account, USER),
-        "nodeSelector": {SYSTEM_LABEL: "true"},
-        # the program ends at once: what it has stored stays, what it has begun is dropped by the next
-        "terminationGracePeriodSeconds": 5,
-        "containers": [
-            {
-                "name": CONTAINER,
-                "image": image,
-                "imagePullPolicy": "IfNotPresent",
-                # -B: the folder is read-only
-                "command": ["python", "-B", programs.path("onboard")],
-                "env": [
-                    {"name": "AWS_REGION", "value": region},
-                    *([{"name": "HF_TOKEN", "valueFrom": token}] if token_secret is not None else []),
-                ],
-                "resources": {
-                    # memory: 20 parts of 16 MiB, the interpreter and 16 connections; disk: the log, and nothing else
-                    # cpu: what two small system nodes have left beside Karpenter; without a limit it takes what is free
-                    "requests": {"cpu": "250m", "memory": "512Mi", "ephemeral-storage": "64Mi"},
-                    "limits": {"memory": "768Mi", "ephemeral-storage": "128Mi"},
-                },
-                "securityContext": {
-                    "allowPrivilegeEscalation": False,
-                    "capabilities": {"drop": ["ALL"]},
-                    "readOnlyRootFilesystem": True,
-                },
-                "volumeMounts": named(programs.MOUNT),
-            }
-        ],
-        "volumes": named(programs.volume(config_map)),
-    }
+    return small_pod(
+        SmallPod(
+            container=CONTAINER,
+            image=image,
+            program="onboard",
+            config_map=config_map,
+            service_account=service_account,
+            env=[
+                {"name": "AWS_REGION", "value": region},
+                *([{"name": "HF_TOKEN", "valueFrom": token}] if token_secret is not None else []),
+            ],
+            resources={
+                # memory: 20 parts of 16 MiB, the interpreter and 16 connections; disk: the log, and nothing else
+                # cpu: what two small system nodes have left beside Karpenter; without a limit it takes what is free
+                "requests": {"cpu": "250m", "memory": "512Mi", "ephemeral-storage": "64Mi"},
+                "limits": {"memory": "768Mi", "ephemeral-storage": "128Mi"},
+            },
+        )
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from infra.gpu_pools import GpuPool
 from infra.section import EachOnce, KeyName, Section, Whole, nearest
 from serving.engine import CandidateSettings, EngineSettings
+from serving.idle import IdleSettings
 from serving.ladder import PRESETS, chosen
 from serving.model import ModelSettings
 from serving.pod import Situation
@@ -33,6 +34,7 @@ class ServerSettings(Section):
     )
     resources: ResourceSettings = Field(description="what the container asks of its node")
     shutdown: ShutdownSettings = Field(description="how a pod ends")
+    idle: IdleSettings | None = Field(default=None, description="when it sleeps (left out: never)")
 
     @field_validator("preset")
     @classmethod

@@ -11,6 +11,7 @@ from serving.budget.disk import Footprint
 from serving.budget.predict import in_force
 from serving.cache_key.server import server_key
 from serving.engine import OWN_FLAGS, TEARDOWN, argument_problems
+from serving.idle import idle_problems
 from serving.pod import Situation
 from serving.server import ServerSettings, situation
 from serving.techniques import flag_owners, refusals, unknown_techniques
@@ -115,12 +116,17 @@ def _techniques(server: ServerSettings, pool: GpuPool, region: str) -> Iterator[
         yield ("techniques",), problem
 
 
+def _idle(server: ServerSettings, pool: GpuPool, _region: str) -> Iterator[Problem]:
+    for problem in idle_problems(server.idle, pool):
+        yield ("idle",), problem
+
+
 SERVER_RULES = (_shutdown, _batching, _technique_names, _arguments, _candidate)
 """What holds for a server wherever it runs. Each yields its problems."""
 
 _ONCE_PLACED = (_gpus, _gpu_memory, _host, _host_memory, _disk, _techniques)
 
-PLACEMENT_RULES = (*_ONCE_PLACED, _candidate_placed)
+PLACEMENT_RULES = (*_ONCE_PLACED, _candidate_placed, _idle)
 """What holds for a server on the nodes of its pool, in a region."""
 
 

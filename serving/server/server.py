@@ -19,6 +19,7 @@ from serving.budget.disk import Footprint
 from serving.budget.report import mapping, report
 from serving.cache_key.server import server_key
 from serving.engine import PORT, PROGRESS_DEADLINE, PULUMI_TIMEOUT
+from serving.idle import replicas_owner
 from serving.namespace import ServingNamespace
 from serving.pod import MODELS, baseline
 from serving.pod.template import file_maps, template
@@ -103,7 +104,10 @@ class VllmServer(pulumi.ComponentResource):
                 "name": server,
                 "namespace": namespace,
                 "labels": labels,
-                "annotations": {TECHNIQUES_ANNOTATION: ",".join(settings.chosen) or "none"},
+                "annotations": {
+                    TECHNIQUES_ANNOTATION: ",".join(settings.chosen) or "none",
+                    **replicas_owner(settings.idle),
+                },
             },
             spec={
                 "replicas": settings.replicas,
@@ -128,6 +132,8 @@ class VllmServer(pulumi.ComponentResource):
                 # identity comes first by its namespace, which is the association's.
                 depends_on=[args.mountpoint, args.pools, *files],
                 custom_timeouts=pulumi.CustomTimeouts(create=f"{PULUMI_TIMEOUT}s", update=f"{PULUMI_TIMEOUT}s"),
+                # else the next `up` would wake what sleeps
+                ignore_changes=["spec.replicas"] if settings.idle else None,
             ),
         )
         service = Service(

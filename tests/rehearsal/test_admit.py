@@ -12,7 +12,7 @@ import pytest
 
 from rehearsal.admit import admit
 from rehearsal.toolchain import kube_apiserver
-from tests.harness import ROOT, SECRETS
+from tests.harness import ROOT, SECRETS, stack_settings
 from tests.rehearsal.life.test_interrupted import children, gone
 
 SETUP = (
@@ -38,6 +38,7 @@ def test_every_object_of_a_checked_in_stack_is_admitted(stack: str) -> None:
         *("Namespace", "ServiceAccount", "PersistentVolume", "PersistentVolumeClaim"),
         *("Deployment", "Pod of Deployment", "Service", "PriorityClass", "NodePool", "EC2NodeClass"),
         *("ConfigMap", "CronJob", "Pod of CronJob"),
+        *(("Role", "RoleBinding") if any("idle" in it for it in stack_settings(stack)["servers"].values()) else ()),
     }
 
 

@@ -172,6 +172,11 @@ def test_types_are_short(token, short):
             ["x/build", "only by hand", "vllm:v1"],
         ),
         (
+            "kubernetes:batch/v1:CronJob",
+            {"kind": "CronJob", "metadata": {"name": "stop"}, "spec": {"schedule": "0 20 * * 1", "timeZone": "UTC"}},
+            ["stop", "0 20 * * 1 UTC"],
+        ),
+        (
             "kubernetes:apps/v1:Deployment",
             {
                 "kind": "Deployment",

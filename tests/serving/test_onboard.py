@@ -11,7 +11,8 @@ from infra.cluster.system_nodes import SYSTEM_LABEL
 from infra.image_cache.reference import image_reference
 from rehearsal.providers.values import SECRET as SECRET_VALUE
 from rehearsal.providers.values import SIGNATURE
-from serving.jobs.onboard import CONTAINER, IMAGE, TOKEN, Onboarding, hugging_face_token
+from serving.jobs.onboard import CONTAINER, TOKEN, Onboarding, hugging_face_token
+from serving.jobs.small import IMAGE
 from serving.model import ModelUri
 from serving.programs import WEIGHTS, files
 from tests.harness import Recording, record_program, stack_settings

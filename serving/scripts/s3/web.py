@@ -69,11 +69,11 @@ class Reply:
 class Web:
     """Connections, one a thread and peer, and how long a failing peer is borne."""
 
-    def __init__(self, patience: float) -> None:
+    def __init__(self, patience: float, tls: ssl.SSLContext | None = None) -> None:
         self.patience = patience
         self.stop = threading.Event()
         self._local = threading.local()
-        self._tls = trusted()
+        self._tls = tls or trusted()
 
     def exchange(
         self,

@@ -31,6 +31,8 @@ from infra.naming import Place, partition_of
 from infra.network import Network, NetworkArgs
 from infra.pod_identity import PodIdentity, PodIdentityArgs
 from infra.priorities import Priorities, PrioritiesArgs
+from serving.idle import ScheduleSettings
+from serving.idle.scheduled import ScheduledIdle, ScheduledIdleArgs
 from serving.jobs import Whose
 from serving.jobs.cache_build import CacheBuild, CacheBuildArgs, builds
 from serving.jobs.onboard import WeightsOnboarding, WeightsOnboardingArgs
@@ -219,6 +221,20 @@ def _onboarding(name: str) -> WeightsOnboardingArgs:
     )
 
 
+def _scheduled_idle(name: str) -> ScheduledIdleArgs:
+    schedule = {"stop": "0 20 * * *", "start": "0 8 * * *", "timeZone": "UTC"}
+    return ScheduledIdleArgs(
+        server=name,
+        schedule=ScheduleSettings.model_validate(schedule),
+        replicas=2,
+        namespace=ServingNamespace(f"{name}-in", _namespace(f"{name}-in")),
+        whose=Whose(account="000000000000", cluster="c"),
+        images=IMAGES,
+        programs=PodPrograms(f"{name}-programs", _programs(name)),
+        served=VllmServer(f"{name}-served", _server(f"{name}-served")),
+    )
+
+
 ARGS: Mapping[type[pulumi.ComponentResource], Callable[[str], Any]] = {
     Network: _network,
     ModelBucket: _model_bucket,
@@ -240,6 +256,7 @@ ARGS: Mapping[type[pulumi.ComponentResource], Callable[[str], Any]] = {
     PodPrograms: _programs,
     CacheBuild: _cache_build,
     WeightsOnboarding: _onboarding,
+    ScheduledIdle: _scheduled_idle,
 }
 """By component: a function from the name of an instance to its arguments. Other components that they need are made on
 the way, each with a name that follows from the instance's."""

@@ -17,6 +17,13 @@ _GEMMA = stack_settings("dev")["servers"]["gemma"]
 _CANDIDATE = {"version": "0.26.0", "args": {}}
 _KV = {"layers": 60, "kvHeads": 16, "headDim": 256, "slidingLayers": 50, "slidingWindow": 1024}
 _REFUSES = "it decides what is refused, and what the preview says of GPU memory"
+_IDLE = {"schedule": {"stop": "0 20 * * mon-fri", "start": "30 7 * * mon-fri", "timeZone": "Asia/Seoul"}}
+_ASLEEP = {"servers.gemma.idle": _IDLE}
+_JOBS = ("CronJob gemma-stop", "CronJob gemma-start")
+_SLEEPS = (
+    *("ScheduledIdle gemma", "ServiceAccount gemma-scaler", "Role gemma-scaler", "RoleBinding gemma-scaler"),
+    *(*_JOBS, "Deployment gemma"),
+)
 SERVERS = (
     Toggle(
         path="namespace",
@@ -150,4 +157,9 @@ SERVERS = (
         }.items()
     ),
     Toggle(path="servers.gemma.shutdown.drainSeconds", value=20, changes=("Deployment gemma",)),
+    Toggle(path="servers.gemma.idle", value=_IDLE, changes=_SLEEPS),
+    Toggle(path="servers.gemma.idle", value=..., stack="staging", changes=_SLEEPS),
+    Toggle(path="servers.gemma.idle.schedule.stop", value="0 21 * * *", also=_ASLEEP, changes=_JOBS),
+    Toggle(path="servers.gemma.idle.schedule.start", value="0 8 * * *", also=_ASLEEP, changes=_JOBS),
+    Toggle(path="servers.gemma.idle.schedule.timeZone", value="UTC", also=_ASLEEP, changes=_JOBS),
 )
