@@ -15,7 +15,7 @@ from typing import Any, Literal
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap
 
-Program = Literal["restore", "wrapper", "ready", "build", "onboard", "verify", "scale"]
+Program = Literal["restore", "wrapper", "ready", "build", "onboard", "verify", "scale", "local_weights"]
 
 _IMPORT = re.compile(r"^\s*(?:import|from) (\w+)", re.MULTILINE)
 """One module a line, as ruff has it. Not by `ast`: beside other threads its parser fails at times (cpython#106905)."""
@@ -29,8 +29,8 @@ _VOLUME = "programs"
 MOUNT: Mapping[str, Any] = {_VOLUME: {"mountPath": FOLDER, "readOnly": True}}
 """The mount of every container that runs one, by volume name."""
 
-START: tuple[Program, ...] = ("restore", "wrapper", "ready")
-BUILD: tuple[Program, ...] = ("build",)
+START: tuple[Program, ...] = ("restore", "wrapper", "ready", "local_weights")
+BUILD: tuple[Program, ...] = ("build", "local_weights")
 WEIGHTS: tuple[Program, ...] = ("onboard", "verify")
 SCALE: tuple[Program, ...] = ("scale",)
 

@@ -21,6 +21,10 @@ SYSTEM = 20.0
 """GiB of a root volume that the OS, its agents and their images take. Estimated: the smallest one that is allowed has
 30."""
 
+SPARE = 15
+"""Percent of the disk that must stay free: kubelet evicts pods when less than 10 % of its own file system or less than
+15 % of the images' is (kubernetes.io, node-pressure eviction, defaults). All of them lie on one array."""
+
 LOCAL_WEIGHTS, PARALLEL_PULL = "local-weights", "parallel-pull"
 """Names of techniques: one keeps the weights on the node, one drops compressed layers once they are unpacked."""
 
@@ -68,7 +72,7 @@ def room(situation: Situation, kind: InstanceType, disk: Disk) -> tuple[float, s
             volume.
     """
     if disk == "raid0":
-        return float(kind.local_nvme), f"local NVMe on {kind.name}"
+        return kind.local_nvme * (100 - SPARE) / 100, f"local NVMe on {kind.name}"
     root = situation.pool.root_volume_gib
     return root - SYSTEM, f"rootVolumeGib {root} less {SYSTEM:.0f} GiB for the system"
 
@@ -111,7 +115,8 @@ def warnings(
 
 def _rooms(situation: Situation, disk: Disk) -> dict[str, float]:
     """The room by what it is of: a root volume is the same on every type."""
-    return {where: space for space, where in (room(situation, kind, disk) for kind in situation.pool.types)}
+    part = f" ({100 - SPARE} % of it)" if disk == "raid0" else ""
+    return {where + part: space for space, where in (room(situation, kind, disk) for kind in situation.pool.types)}
 
 
 def line(situation: Situation, names: Sequence[str], kind: InstanceType, disk: Disk = "raid0") -> str:

@@ -30,12 +30,13 @@ from serving.engine import (
 from serving.jobs import Whose, never_by_itself, once
 from serving.namespace import ServingNamespace
 from serving.pod import CACHE, CONTAINER, Situation, baseline
-from serving.pod.template import arguments, engine_container, isolated, named, on_gpu_nodes
+from serving.pod.template import arguments, engine_container, init_containers, isolated, named, on_gpu_nodes
 from serving.programs import PodPrograms
 from serving.server import ServerSettings, situation
 from serving.server.server import VllmServer
 from serving.techniques import applied
 from serving.techniques.cache_restore import CACHE_RESTORE
+from serving.techniques.node_cache import PREPARER
 from serving.techniques.technique import Provided
 
 PUBLISH_LIMIT = 600
@@ -100,16 +101,20 @@ def pod_spec(
     """
     about = build.about
     served = applied(baseline(about, claim), build.techniques, about, provided)
-    # what a serving pod wrote on its node is never published: the Job has a folder of its own, at the same path
+    # What a serving pod wrote on its node is never published: the Job has a folder of its own, at the same path, and
+    # nobody prepares it. What else runs before the engine (a copy of the weights, which no engine may write) it needs.
     pod = replace(
         served,
         volumes={**served.volumes, CACHE: {"emptyDir": {}}},
         mounts={**served.mounts, CACHE: {"mountPath": ROOT}},
+        before={name: container for name, container in served.before.items() if name != PREPARER},
+        sidecars={},
     )
     return {
         "restartPolicy": "Never",
         **isolated(service_account, about.engine.user),
         **on_gpu_nodes(selector, priority),
+        **init_containers(pod, image),
         "containers": [
             {
                 **engine_container(pod, about, image),

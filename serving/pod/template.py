@@ -39,7 +39,7 @@ def template(
             **on_gpu_nodes(node_selector, priority),
             **spread,
             "terminationGracePeriodSeconds": situation.shutdown.grace,
-            **_init_containers(pod, image),
+            **init_containers(pod, image),
             "containers": [_container(pod, situation, image)],
             "volumes": named({**pod.volumes, **_files(pod, server)}),
         },
@@ -78,7 +78,8 @@ def named(parts: Mapping[str, Manifest]) -> list[Manifest]:
     return [{"name": name, **part} for name, part in sorted(parts.items())]
 
 
-def _init_containers(pod: Pod, image: str) -> Manifest:
+def init_containers(pod: Pod, image: str) -> Manifest:
+    """Return what runs before the engine, and beside it, as the part of the pod's spec that the API wants."""
     common = {"image": image, "imagePullPolicy": "IfNotPresent"}
     # "Always" makes a sidecar of it: it is there before the next one starts, and ends after the engine
     sidecars = {name: {**spec, "restartPolicy": "Always"} for name, spec in pod.sidecars.items()}

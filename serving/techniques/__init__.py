@@ -10,6 +10,7 @@ from serving.techniques import (
     bytecode_cache,
     cache_restore,
     engine,
+    local_weights,
     no_mount,
     node,
     node_cache,
@@ -18,7 +19,17 @@ from serving.techniques import (
 )
 from serving.techniques.technique import Provided, Technique
 
-_MODULES = (streaming_loader, no_mount, node_cache, cache_restore, bytecode_cache, engine, readiness, node)
+_MODULES = (
+    streaming_loader,
+    no_mount,
+    node_cache,
+    cache_restore,
+    bytecode_cache,
+    local_weights,
+    engine,
+    readiness,
+    node,
+)
 
 TECHNIQUES: Mapping[str, Technique] = {
     found.name: found for module in _MODULES for found in vars(module).values() if isinstance(found, Technique)

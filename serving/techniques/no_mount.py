@@ -21,12 +21,17 @@ def _refusals(situation: Situation) -> Iterator[str]:
             yield f"engine.args.{flag} reads below {MODEL_MOUNT}, which is the mount; set model.auxiliaryFiles: true"
 
 
-def _apply(pod: Pod, _situation: Situation, _provided: Provided) -> Pod:
+def without_mount(pod: Pod) -> Pod:
+    """Return the pod without the Mountpoint volume."""
     return replace(
         pod,
         volumes={name: source for name, source in pod.volumes.items() if name != MODELS},
         mounts={name: mount for name, mount in pod.mounts.items() if name != MODELS},
     )
+
+
+def _apply(pod: Pod, _situation: Situation, _provided: Provided) -> Pod:
+    return without_mount(pod)
 
 
 NO_MOUNT = Technique(

@@ -213,10 +213,12 @@ def test_KRP_01_consolidation_leaves_a_serving_pod_alone(deployment: Registratio
     assert "karpenter.sh/do-not-disrupt" not in deployment.inputs["metadata"]["annotations"]
 
 
-def test_the_deployment_says_what_its_start_is_made_of(deployment: Registration) -> None:
+def test_the_deployment_says_what_its_start_is_made_of(deployment: Registration, stack: str) -> None:
     """On the Deployment alone: in the pod's template a word would restart the server."""
     assert deployment.inputs["metadata"]["annotations"] == {
-        "vllm-eks/techniques": ",".join(PRESETS["frontier"].techniques)
+        "vllm-eks/techniques": ",".join(PRESETS["frontier"].techniques),
+        "pulumi.com/patchForce": "true",
+        **({"vllm-eks/idle": "schedule"} if "idle" in stack_settings(stack)["servers"]["gemma"] else {}),
     }
 
 

@@ -20,10 +20,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import restored
+from node_boot import boot_id
 from outcome import Limit, TimedOutError
 from restored import Restored
 
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
 _POLL = 0.05
 
 
@@ -34,7 +34,7 @@ class Place:
         self._parent = Path(cache, server)
         self._name = fingerprint
         self.owner = owner
-        self._boot = _boot()
+        self._boot = boot_id()
         self._gate = threading.Lock()
         self._closed = False
         self.published = False
@@ -114,10 +114,3 @@ class Place:
 
     def _beside(self, kind: str, *, boot: str = "") -> Path:
         return self._parent / f".{kind}-{self._name}-{boot + '-' if boot else ''}{secrets.token_hex(8)}"
-
-
-def _boot() -> str:
-    try:
-        return _BOOT.read_text(encoding="ascii").strip().replace("-", "")
-    except OSError:
-        return "unknown"  # a sandbox that hides it: then a marker outlives a reboot

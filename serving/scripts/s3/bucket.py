@@ -43,6 +43,15 @@ class Part:
     crc: str
 
 
+@dataclass(frozen=True)
+class Listed:
+    """What a listing says of an object."""
+
+    size: int
+    etag: str
+    """Another one after each write. Not a hash of the content where that came in parts or is encrypted by KMS."""
+
+
 class Bucket:
     """One bucket, as the pod's own identity."""
 
@@ -58,11 +67,18 @@ class Bucket:
 
     def list(self, prefix: str) -> dict[str, int]:
         """Return the size of every object below the prefix."""
-        found: dict[str, int] = {}
+        return {key: listed.size for key, listed in self.listing(prefix).items()}
+
+    def listing(self, prefix: str) -> dict[str, Listed]:
+        """Return every object below the prefix by its key."""
+        found: dict[str, Listed] = {}
         query = {"list-type": "2", "prefix": prefix}
         while True:
             page = self._xml("GET", "", query)
-            found |= {_text(item, "Key"): int(_text(item, "Size")) for item in page.iter(f"{_SPACE}Contents")}
+            found |= {
+                _text(item, "Key"): Listed(int(_text(item, "Size")), _text(item, "ETag"))
+                for item in page.iter(f"{_SPACE}Contents")
+            }
             if not (following := _text(page, "NextContinuationToken")):
                 return found
             query["continuation-token"] = following
@@ -81,8 +97,18 @@ class Bucket:
         reply = self._send("GET", key, {}, allowed=(404,))
         return reply.body if reply.status == OK else None
 
-    def read(self, key: str, start: int, into: memoryview) -> None:
-        """Fill the buffer with the object's bytes from `start` on."""
+    def read(self, key: str, start: int, into: memoryview, etag: str = "") -> None:
+        """Fill the buffer with the object's bytes from `start` on.
+
+        Args:
+            key: of the object.
+            start: of the range.
+            into: as long as the range.
+            etag: what the object's must be; empty: any.
+
+        Raises:
+            UnclearError: the object has another ETag by now.
+        """
         if len(into):
             wanted = {"range": f"bytes={start}-{start + len(into) - 1}"}
             reply = self._send("GET", key, {}, extra=wanted, into=into)
@@ -90,6 +116,8 @@ class Bucket:
                 f"bytes {start}-{start + len(into) - 1}/"
             ):
                 raise RefusedError(f"{key}: S3 answers another range than asked for")
+            if etag and reply.header("ETag") != etag:
+                raise UnclearError(f"{key}: another object than was listed; does something write there?")
 
     def put(self, key: str, body: bytes | memoryview, meta: Mapping[str, str], *, only_new: bool = False) -> None:
         """Write an object in one request: it is there as a whole or not at all.

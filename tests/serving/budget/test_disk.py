@@ -23,8 +23,8 @@ def test_kept_weights_that_the_smallest_disk_cannot_hold_are_refused() -> None:
     assert list(refusals(about, ("local-weights", "parallel-pull"))) == [
         (
             ("model", "sizeGib"),
-            "disk 23.3 GiB image + 2.0 GiB caches + 300.0 GiB weights = 325.3 GiB > 250.0 GiB of local NVMe on"
-            " g6e.xlarge",
+            "disk 23.3 GiB image + 2.0 GiB caches + 300.0 GiB weights = 325.3 GiB > 212.5 GiB of local NVMe on"
+            " g6e.xlarge (85 % of it)",
         )
     ]
     assert not list(refusals(about, ("parallel-pull",)))
@@ -45,15 +45,15 @@ def test_the_root_volume_counts_once_where_it_holds_the_images() -> None:
 def test_servers_that_have_room_one_by_one_and_not_together_are_a_warning() -> None:
     about = situation(nodes={**XLARGE, "techniques": []}, model={"sizeGib": 100})
     names = ("local-weights", "parallel-pull")
-    same = Footprint(about.engine.image_reference, 23.3, 2.0, 120.0)
+    same = Footprint(about.engine.image_reference, 23.3, 2.0, 60.0)
     other = Footprint("registry.example.com/vllm:v1", 23.3, 2.0, 80.0)
     assert not list(warnings(about, names, {}))
     assert not list(warnings(about, names, {"same": same}))
     assert list(warnings(about, names, {"same": same, "other": other})) == [
         (
             ("pool",),
-            "disk 46.6 GiB images + 102.0 GiB own + 204.0 GiB of other, same = 352.6 GiB > 250.0 GiB of local NVMe on"
-            " g6e.xlarge",
+            "disk 46.6 GiB images + 102.0 GiB own + 144.0 GiB of other, same = 292.6 GiB > 212.5 GiB of local NVMe on"
+            " g6e.xlarge (85 % of it)",
         )
     ]
 
@@ -61,7 +61,7 @@ def test_servers_that_have_room_one_by_one_and_not_together_are_a_warning() -> N
 def test_the_line_is_the_sum_against_the_type() -> None:
     about = situation()
     assert line(about, ("parallel-pull",), about.pool.types[0]) == (
-        "23.3 GiB image + 2.0 GiB caches = 25.3 GiB of 1900 GiB of local NVMe on g7e.2xlarge"
+        "23.3 GiB image + 2.0 GiB caches = 25.3 GiB of 1615 GiB of local NVMe on g7e.2xlarge"
     )
 
 

@@ -42,7 +42,7 @@ chat: predicted start on g7e.2xlarge in seconds (m: measured, p: published, e: e
                       GiB of 48 GiB
   GPU memory          86.4 GiB share - 31.2 GiB weights - 1.0 GiB activations = 54.2 GiB for the KV cache; how
                       many tokens that holds is not known without model.kv
-  disk                32.0 GiB image + 2.0 GiB caches = 34.0 GiB of 1900 GiB of local NVMe on g7e.2xlarge"""
+  disk                32.0 GiB image + 2.0 GiB caches = 34.0 GiB of 1615 GiB of local NVMe on g7e.2xlarge"""
 
 
 def test_the_report_of_the_articles_sleeping_server() -> None:
@@ -65,7 +65,7 @@ def test_slower_types_and_what_the_streamer_would_do_alone_are_one_line_each() -
         "  host memory         engine 6.0 GiB + loading 32.5 GiB = 38.5 GiB of 48 GiB",
         "  GPU memory          40.2 GiB share - 31.2 GiB weights - 1.0 GiB activations = 8.0 GiB for the KV cache: 1.1",
         "                      requests of 8192 tokens",
-        "  disk                32.0 GiB image + 2.0 GiB caches = 34.0 GiB of 450 GiB of local NVMe on g6e.2xlarge",
+        "  disk                32.0 GiB image + 2.0 GiB caches = 34.0 GiB of 382 GiB of local NVMe on g6e.2xlarge",
     ]
 
 
@@ -76,7 +76,7 @@ def test_types_that_start_equally_fast_are_not_compared() -> None:
         "  GPU memory          86.4 GiB share - 31.2 GiB weights - 1.0 GiB activations = 54.2 GiB for the KV cache:"
         " 7.2",
         "                      requests of 8192 tokens",
-        "  disk                32.0 GiB image + 2.0 GiB caches = 34.0 GiB of 1900 GiB of local NVMe on g7e.2xlarge",
+        "  disk                32.0 GiB image + 2.0 GiB caches = 34.0 GiB of 1615 GiB of local NVMe on g7e.2xlarge",
     ]
 
 

@@ -41,6 +41,7 @@ MOVES: dict[str, tuple[Any, bool]] = {
     "preset": ("step-1", True),
     "techniques": ([], True),
     "replicas": (2, False),
+    "idle": ({"schedule": {"stop": "0 20 * * *", "start": "0 8 * * *", "timeZone": "UTC"}}, False),
     "rollout": ("surge", False),
     "resources.cpu": (5, False),
     "resources.memoryGib": (40, False),

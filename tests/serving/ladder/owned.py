@@ -29,6 +29,15 @@ OWNED: Mapping[str, set[str]] = {
     },
     "cache-restore": {"initContainers[cache]"},
     "bytecode-cache": {"env[PYTHONPYCACHEPREFIX].value"},
+    # the programs' volume too, where no technique before it has brought that
+    "local-weights": {
+        "initContainers[weights]",
+        "volumes[models]",
+        "volumeMounts[models]",
+        "volumes[weights]",
+        "volumeMounts[weights]",
+        "volumes[programs]",
+    },
     "fork-engine": {"env[VLLM_WORKER_MULTIPROC_METHOD].value"},
     "text-only": {"args[--language-model-only]"},
     "lean-graphs": {"args[--max-cudagraph-capture-size]"},

@@ -45,11 +45,9 @@ def flat(tree: Any, above: str = "") -> Iterator[tuple[str, Any]]:
         for key, value in tree.items():
             yield from flat(value, f"{above}.{key}" if above else key)
     elif isinstance(tree, list) and tree and all(isinstance(item, dict) and "name" in item for item in tree):
-        for place, item in enumerate(tree):
+        for item in tree:
             rest = {key: value for key, value in item.items() if key != "name"}
             yield from flat(rest, f"{above}[{item['name']}]")
-            if above.endswith("initContainers"):
-                yield f"{above}[{item['name']}].place", place
     elif isinstance(tree, list) and above.endswith(".args"):
         for place, item in enumerate(tree):
             flag, _, value = str(item).partition("=")
@@ -61,7 +59,15 @@ def flat(tree: Any, above: str = "") -> Iterator[tuple[str, Any]]:
 def difference(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
     one, other = dict(flat(before)), dict(flat(after))
     missing = object()
-    return {path for path in one.keys() | other.keys() if one.get(path, missing) != other.get(path, missing)}
+    found = {path for path in one.keys() | other.keys() if one.get(path, missing) != other.get(path, missing)}
+    # they run one after the other; one that comes or goes moves none of the others
+    return found if _in_order(before, after) == _in_order(after, before) else {*found, "order of initContainers"}
+
+
+def _in_order(tree: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """The containers before the engine that both have, as they stand in one of them."""
+    mine, theirs = ([it["name"] for it in one["spec"].get("initContainers", [])] for one in (tree, other))
+    return [name for name in mine if name in theirs]
 
 
 def short(paths: set[str]) -> set[str]:

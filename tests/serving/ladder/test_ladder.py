@@ -73,6 +73,7 @@ def test_a_preset_may_be_used_as_it_is(preset: str) -> None:
 
 def test_what_is_not_proven_or_takes_something_away_is_in_no_preset() -> None:
     never = {"fork-engine", "text-only", "lean-graphs", "startup-plan", "warm-up-request", "warm-nodes", "front-proxy"}
+    never |= {"local-weights"}
     step_5 = {"front-proxy"}
     for name, preset in PRESETS.items():
         assert not set(preset.techniques) & (never - step_5), name
@@ -148,6 +149,13 @@ REFUSED: list[tuple[list[str], Situation, str]] = [
 def test_a_technique_is_refused_where_it_would_not_hold(names: list[str], about: Situation, said: str) -> None:
     assert list(refusals(names, about)) == [f"{names[-1]}: {said}"]
     assert list(refusals(names, ANY)) == []
+
+
+def test_local_weights_is_refused_beside_what_reads_from_the_bucket() -> None:
+    assert list(refusals(["streaming-loader", "no-mount", "local-weights"], ANY)) == [
+        "local-weights: not together with streaming-loader",
+        "local-weights: not together with no-mount",
+    ]
 
 
 def test_what_a_server_asks_of_its_nodes_is_said_by_its_techniques() -> None:

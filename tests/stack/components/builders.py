@@ -186,6 +186,7 @@ def _server(name: str) -> VllmServerArgs:
         pools=GpuPools(f"{name}-pools", _gpu_pools(name)),
         programs=PodPrograms(f"{name}-programs", _programs(name)),
         priority="vllm-servers",
+        beside={},
     )
 
 

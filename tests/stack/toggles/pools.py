@@ -50,13 +50,16 @@ _WHAT = (
         outputs=("gpuPools", "servers"),
     ),
     # twice the network: more readers
-    Toggle(path=f"{POOL}.instanceTypes", value=["g7e.8xlarge"], changes=(_DEPLOYMENT, _NODE_POOL)),
+    Toggle(
+        path=f"{POOL}.instanceTypes", value=["g7e.8xlarge"], changes=(_DEPLOYMENT, _NODE_POOL), outputs=("servers",)
+    ),
     *(
         Toggle(
             path=f"{POOL}.instanceTypes.{key}",
             value=value,
             also={f"{POOL}.instanceTypes": {"gpus": 1}},
             changes=(_NODE_POOL,),
+            outputs=("servers",),
         )
         for key, value in {
             "gpus": 2,
@@ -90,20 +93,20 @@ _CAPACITY = (
         value=2,
         also=_STATIC,
         changes=(_NODE_POOL, f"{_NODE_POOL}.static"),
-        outputs=("gpuPools",),
+        outputs=("gpuPools", "servers"),
     ),
     Toggle(
         path=f"{POOL}.capacity.static.market",
         value="spot-first",
         also=_STATIC,
         changes=(f"{_NODE_POOL}.static",),
-        outputs=("gpuPools",),
+        outputs=("gpuPools", "servers"),
     ),
     Toggle(
         path=f"{POOL}.warmNodes",
         value=1,
         changes=("Deployment warm-nodes-rtx-pro-6000",),
-        outputs=("gpuPools",),
+        outputs=("gpuPools", "servers"),
     ),
     Toggle(
         path=f"{POOL}.warmNodes",
@@ -115,7 +118,7 @@ _CAPACITY = (
         value={"g7e.2xlarge": 3.5, "g7e.4xlarge": 4},
         also={f"{POOL}.warmNodes": 1},
         changes=("Deployment warm-nodes-rtx-pro-6000",),
-        outputs=("gpuPools",),
+        outputs=("gpuPools", "servers"),
     ),
 )
 

@@ -118,6 +118,7 @@ SERVERS = (
         path="servers.gemma.model.auxiliaryFiles",
         value=True,
         changes=("PersistentVolume gemma-models", "PersistentVolumeClaim gemma-models", *_TEMPLATE),
+        outputs=("servers",),
     ),
     Toggle(path="servers.gemma.replicas", value=2, changes=("Deployment gemma", "PodDisruptionBudget gemma")),
     Toggle(
@@ -129,11 +130,13 @@ SERVERS = (
     *(
         Toggle(path=f"servers.gemma.{key}", value=value, changes=_TEMPLATE)
         for key, value in {
-            "model.sizeGib": 20,
             "resources.cpu": 4,
-            "resources.memoryGib": 40,
             "shutdown.requestSeconds": 30,
         }.items()
+    ),
+    *(  # what the streamer reads with, and so how long it takes
+        Toggle(path=f"servers.gemma.{key}", value=value, changes=_TEMPLATE, outputs=("servers",))
+        for key, value in {"model.sizeGib": 20, "resources.memoryGib": 40}.items()
     ),
     Toggle(path="servers.gemma.model.maxContext", value=262144, nothing=_REFUSES),
     Toggle(

@@ -163,7 +163,7 @@ class S3:
         more = len(keys) > len(page)
         entries = "".join(
             f"<Contents><Key>{encode(key)}</Key><LastModified>2026-11-29T10:00:00.000Z</LastModified>"
-            f"<ETag>&quot;{'0' * 32}&quot;</ETag><Size>{(self.folder / key).stat().st_size}</Size>"
+            f"<ETag>{escape(self._etag(self.folder / key))}</ETag><Size>{(self.folder / key).stat().st_size}</Size>"
             "<StorageClass>STANDARD</StorageClass></Contents>"
             for key in page
         )

@@ -25,6 +25,10 @@ class Object:
     body: bytes
     meta: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def etag(self) -> str:
+        return f'"{zlib.crc32(self.body):032x}"'
+
 
 @dataclass
 class Upload:
@@ -122,7 +126,7 @@ class WritableS3:
         elif (found := self.objects.get(request.key)) is None:
             self._refuse(answering, Fault(404, "NoSuchKey"))
         else:
-            headers = {f"x-amz-meta-{name}": value for name, value in found.meta.items()}
+            headers = {"ETag": found.etag, **{f"x-amz-meta-{name}": value for name, value in found.meta.items()}}
             body = memoryview(found.body)
             if span := re.fullmatch(r"bytes=(\d+)-(\d+)", request.headers.get("range", "")):
                 first, last = int(span[1]), int(span[2])
@@ -136,7 +140,9 @@ class WritableS3:
         keys = sorted(key for key in list(self.objects) if key.startswith(query["prefix"]) and key > after)
         page = keys[:PAGE]
         rows = "".join(
-            f"<Contents><Key>{escape(key)}</Key><Size>{len(self.objects[key].body)}</Size></Contents>" for key in page
+            f"<Contents><Key>{escape(key)}</Key><ETag>{escape(self.objects[key].etag)}</ETag>"
+            f"<Size>{len(self.objects[key].body)}</Size></Contents>"
+            for key in page
         )
         more = f"<NextContinuationToken>{escape(page[-1])}</NextContinuationToken>" if len(keys) > len(page) else ""
         self._xml(answering, "ListBucketResult", rows + more)
