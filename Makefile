@@ -11,7 +11,7 @@ RUN := $(VENV)/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help preview admit test lint unit mutants mutants-if-changed bench bench-cache real-engine lock clean python dependencies dev-dependencies
+.PHONY: help preview admit test lint unit mutants mutants-if-changed parser-check parser-check-if-changed bench bench-cache real-engine lock clean python dependencies dev-dependencies
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -39,6 +39,12 @@ mutants: dev-dependencies  ## break the program in one line, 180 times: every br
 mutants-if-changed: dev-dependencies
 	@$(RUN) -m tests.mutants --if-changed
 
+parser-check: dev-dependencies  ## all command lines before the real parsers of vLLM (7 GB in the tool cache, once)
+	@$(RUN) -m tests.parser_check
+
+parser-check-if-changed: dev-dependencies
+	@$(RUN) -m tests.parser_check --if-changed
+
 bench: dev-dependencies  ## figures, not verdicts
 	@set -e; for bench in benchmarks/*.py; do PYTHONPATH=. $(RUN) $$bench; done
 
@@ -54,6 +60,8 @@ lock: dev-dependencies  ## pin requirements*.in again
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements-dev.in -o requirements-dev.txt
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements-bench.in -o requirements-bench.txt
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header rehearsal/toolchain/go.in -o rehearsal/toolchain/go.txt
+	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header tests/parser_check/pins/common.in -o tests/parser_check/pins/common.txt
+	@set -e; for pin in tests/parser_check/pins/vllm-*.in; do $(VENV)/bin/uv pip compile --quiet --no-deps --universal --python-version 3.11 --generate-hashes --no-header $$pin -o $${pin%.in}.txt; done
 
 clean:  ## remove what the targets above made here (not the tool cache in your home)
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

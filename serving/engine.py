@@ -1,13 +1,14 @@
 """The engine: its settings, its time limits, and its command line."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, JsonValue
 
 from infra.image_cache.reference import image_reference
-from infra.section import Decimal, Section, Whole, shown
-from serving.arguments import ENGINES, BadArgumentError, written
+from infra.section import Decimal, Section, Whole, nearest, shown
+from serving.arguments import ENGINES, BadArgumentError, unknown_name, written
 
 START_LIMIT = 1800
 """Seconds that an engine may take from start to serving, on the worst path: every cache missed.
@@ -39,7 +40,7 @@ REPOSITORY = "vllm/vllm-openai"
 ENTRY_POINT = ("vllm", "serve")
 """Of its images. A pod whose engine has a parent names it; all others leave it to the image."""
 
-_ONE_NODE = "one server runs on one node"
+_ONE_NODE = "one server runs on one node: a model over several nodes is a later capability, not built yet"
 _TENSOR_PARALLEL = "the pod asks for engine.tensorParallel GPUs, and the pool's limit counts only those"
 
 REFUSED = {
@@ -54,7 +55,17 @@ REFUSED = {
     "hf-token": "a token on the command line is in the pod spec and in the log",
     "nnodes": _ONE_NODE,
     "node-rank": _ONE_NODE,
+    "master-addr": _ONE_NODE,
+    "master-port": _ONE_NODE,
     "distributed-executor-backend": _ONE_NODE,
+    "data-parallel-address": _ONE_NODE,
+    "data-parallel-backend": _ONE_NODE,
+    "data-parallel-external-lb": _ONE_NODE,
+    "data-parallel-hybrid-lb": _ONE_NODE,
+    "data-parallel-multi-port-external-lb": _ONE_NODE,
+    "data-parallel-rank": _ONE_NODE,
+    "data-parallel-rpc-port": _ONE_NODE,
+    "data-parallel-start-rank": _ONE_NODE,
     "pipeline-parallel-size": _TENSOR_PARALLEL,
     "data-parallel-size": _TENSOR_PARALLEL,
     "data-parallel-size-local": _TENSOR_PARALLEL,
@@ -136,6 +147,19 @@ class EngineSettings(Section):
         return self.image or f"{REPOSITORY}:v{self.version}"
 
 
+NEEDS = {"enable-auto-tool-choice": "tool-call-parser", "enable-log-outputs": "enable-log-requests"}
+"""Switches that vLLM refuses without another flag (`validate_parsed_serve_args`)."""
+
+_DEFAULT_LOADER = ("enable_multithread_load", "enable_weights_track", "num_threads")
+LOADER_KEYS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("auto", "hf", "safetensors", "pt", "npcache", "mistral", "fastsafetensors"), _DEFAULT_LOADER),
+    "dummy": (),
+    "runai_streamer": ("concurrency", "distributed", "memory_limit"),
+    "runai_streamer_sharded": ("pattern",),
+    "sharded_state": ("pattern",),
+}
+"""What `model-loader-extra-config` may hold, by load format (vllm/model_executor/model_loader, 0.26.0 and 0.33.0)."""
+
 OWN_FLAGS = {
     "served-model-name": "model.servedName",
     "max-model-len": "engine.maxModelLen",
@@ -198,3 +222,21 @@ def argument_problems(engine: EngineSettings, taken: Mapping[str, str]) -> Itera
                 written(engine.version, flag, value)
             except BadArgumentError as error:
                 yield flag, f"{shown(value)}; {error}"
+            else:
+                yield from ((flag, f"{shown(value)}; {problem}") for problem in _engine_problems(engine, flag))
+
+
+def _engine_problems(engine: EngineSettings, flag: str) -> Iterator[str]:
+    """Yield what the engine refuses after its parser has taken it (seen on 0.26.0 and 0.33.0)."""
+    args = engine.args
+    if unknown := unknown_name(engine.version, args, flag):
+        yield unknown
+    if (beside := NEEDS.get(flag)) and args[flag] in (True, "true") and args.get(beside) in (None, False, "false"):
+        yield f"needs {beside} beside it"
+    if flag == "model-loader-extra-config" and isinstance(extra := args[flag], str):
+        extra = json.loads(extra)
+    if flag == "model-loader-extra-config" and isinstance(extra, Mapping):
+        keys = LOADER_KEYS.get(str(args.get("load-format", "auto")))
+        yield from (
+            f"{key}: no such key; {nearest(key, keys)}" for key in extra if keys is not None and key not in keys
+        )

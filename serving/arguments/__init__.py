@@ -7,13 +7,15 @@ through than its engine accepts, and accepts abbreviations that break with the n
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter
 
 from infra.section import nearest, shown
+from serving.arguments.schema import problem
 
 TABLES = Path(__file__).parent
 ENGINES = tuple(sorted(path.stem for path in TABLES.glob("*.json")))
@@ -32,7 +34,8 @@ class Argument:
     """One row of a table."""
 
     kind: str
-    """switch, int, float, text, size (8192, 8k, 8K), size-or-auto, object (a JSON object), json, json-or-text."""
+    """switch, int, float, text, size (8192, 8k, 8K), size-or-auto, object (a JSON object), json, json-or-text,
+    pair-or-object (name=path)."""
     choices: tuple[str, ...] = ()
     many: bool = False
     """Takes one or more values."""
@@ -42,6 +45,12 @@ class Argument:
     default: bool | None = None
     """Of a switch."""
     aliases: tuple[str, ...] = ()
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    """What the engine's own classes say of the value. Empty: nothing is known."""
+    registered: tuple[str, ...] = ()
+    """Names that the engine knows, where its parser takes any text."""
+    plugin: str | None = None
+    """The flag that brings further ones."""
 
 
 @cache
@@ -69,10 +78,24 @@ def written(engine: str, flag: str, value: object) -> tuple[str, ...]:
         if not values:
             raise BadArgumentError("expected at least one value")
         texts = [_text(argument, item) for item in values]
+        if (nothing := next((text for text in texts if text in ("", "None")), None)) is not None:
+            raise BadArgumentError(f"{shown(nothing)} is nothing to vLLM, and so no item of a list")
         if dashed := next((text for text in texts if text.startswith("-")), None):
             raise BadArgumentError(f"{dashed} would be read as another flag")
         return tuple(map(_passed, (f"--{flag}", *map(_literal, texts))))
     return (_passed(f"--{flag}={_literal(_text(argument, value))}"),)
+
+
+def unknown_name(engine: str, args: Mapping[str, object], flag: str) -> str | None:
+    """Return what is wrong with a name that a flag takes, or None: a plug-in among the arguments may bring any name."""
+    argument = table(engine)[flag]
+    value = args[flag]
+    if not argument.registered or argument.plugin in args or str(value) in argument.registered:
+        return None
+    in_any_case = {name.casefold(): name for name in argument.registered}
+    same = in_any_case.get(str(value).casefold())
+    hint = f"did you mean {same}?" if same else nearest(str(value), argument.registered)
+    return f"vLLM {engine} knows no such name; {hint}"
 
 
 def _passed(item: str) -> str:
@@ -115,7 +138,9 @@ def _switch(flag: str, argument: Argument, value: object) -> tuple[str, ...]:
 
 
 def _text(argument: Argument, value: object) -> str:
-    if argument.kind in ("object", "json", "json-or-text"):
+    if argument.kind in ("object", "json", "json-or-text") or (
+        argument.kind == "pair-or-object" and (isinstance(value, Mapping) or str(value).lstrip().startswith("{"))
+    ):
         return _json(argument, value)
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise BadArgumentError(f"expected {_expected(argument)}")
@@ -124,7 +149,8 @@ def _text(argument: Argument, value: object) -> str:
         raise BadArgumentError("holds a NUL, which no process can be given")
     patterns = {
         "int": r"-?[0-9]+",
-        "float": r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?",
+        "float": r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?",
+        "pair-or-object": r"[^=,{]+=[^=,]+",
         "size": _SIZE,
         "size-or-auto": rf"{_SIZE}|auto|-1",
     }
@@ -133,6 +159,19 @@ def _text(argument: Argument, value: object) -> str:
             raise BadArgumentError(nearest(text, argument.choices))
     elif argument.kind in patterns and not re.fullmatch(patterns[argument.kind], text):
         raise BadArgumentError(f"expected {_expected(argument)}")
+    if argument.kind != "pair-or-object" and (wrong := problem(argument.schema, _measured(text))):
+        raise BadArgumentError(wrong)
+    return text
+
+
+def _measured(text: str) -> object:
+    """Return the number that a text means to the parser: 8k is 8000, 8K is 8192, auto is -1."""
+    if text == "auto":
+        return -1
+    if units := re.fullmatch(r"([0-9.]+)([kKmMgGtT])", text):
+        amount, unit = units.groups()
+        power = "kmgt".index(unit.lower()) + 1
+        return float(amount) * (1000 if unit.islower() else 1024) ** power
     return text
 
 
@@ -141,12 +180,16 @@ def _json(argument: Argument, value: object) -> str:
         if re.fullmatch(r"(['\"])\s*[{\[].*[}\]]\s*\1", value, re.DOTALL):
             raise BadArgumentError("JSON in another pair of quotes; write the object itself")
         if argument.kind == "json-or-text" and not value.lstrip().startswith("{"):
+            if wrong := problem(argument.schema, value):
+                raise BadArgumentError(wrong)
             return value
         try:
             value = json.loads(value)
         except json.JSONDecodeError as error:
             raise BadArgumentError(f"not JSON: {error}") from None
     if isinstance(value, Mapping) or (isinstance(value, list) and argument.kind == "json"):
+        if wrong := problem(argument.schema, value):
+            raise BadArgumentError(wrong)
         try:
             return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False, allow_nan=False)
         except ValueError:
@@ -166,5 +209,6 @@ def _expected(argument: Argument) -> str:
         "size": "a whole number or one with a unit, such as 8k",
         "size-or-auto": "a whole number, one with a unit such as 8k, or auto",
         "text": "text",
+        "pair-or-object": "name=path, or an object",
     }
     return f"one of {', '.join(argument.choices)}" if argument.choices else words[argument.kind]

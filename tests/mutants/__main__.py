@@ -53,7 +53,7 @@ def _files() -> Iterator[Path]:
     for name in DECIDES:
         path = ROOT / name
         inside = path.rglob("*") if path.is_dir() else [path]
-        yield from (it for it in inside if it.is_file() and it != PASSED and "__pycache__" not in it.parts)
+        yield from (it for it in inside if it.is_file() and it.name != PASSED.name and "__pycache__" not in it.parts)
 
 
 def main() -> int:

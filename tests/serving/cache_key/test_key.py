@@ -267,8 +267,8 @@ def test_a_difference_names_what_moved_and_both_values() -> None:
 
 def test_there_is_a_difference_exactly_when_the_fingerprints_differ() -> None:
     """For Python true, 1 and 1.0 are equal; for the engine they are not."""
-    servers = [server(args={"kernel-config": {"x": value}}) for value in (True, 1, 1.0, "1")]
+    servers = [server(args={"additional-config": {"x": value}}) for value in (True, 1, 1.0, "1")]
     for one, other in combinations(servers, 2):
-        assert list(difference(explained(one), explained(other))) == ["flag.kernel-config"]
+        assert list(difference(explained(one), explained(other))) == ["flag.additional-config"]
         assert print_of(one) != print_of(other)
     assert difference(explained(servers[0]), explained(servers[0])) == {}

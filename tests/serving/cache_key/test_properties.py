@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from infra.image_cache.reference import image_reference
 from infra.instances import ARCHITECTURES
-from serving.arguments import ENGINES, Argument, table
+from serving.arguments import ENGINES, table
 from serving.cache_key import CACHES, CacheKey, KeyedServer, cache_key, explained
 from serving.cache_key.neutral import neutral
 from serving.cache_key.segments import LONGEST, segment
@@ -17,35 +17,15 @@ from serving.engine import EngineSettings
 from serving.model import LONGEST as LONGEST_URI
 from tests.harness import stack_settings
 from tests.serving.cache_key.servers import print_of, server, with_env, with_flags
+from tests.serving.cache_key.values import TEXT, value_of
 
 ARCHIVE = f"{'0' * 64}.tar"
-TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=20)
 ENGINE = st.sampled_from(ENGINES)
 
 
 @cache
 def plain(engine: str) -> KeyedServer:
     return server(engine={"version": engine})
-
-
-def value_of(argument: Argument) -> st.SearchStrategy[Any]:
-    """Values that the flag takes."""
-    if argument.kind == "switch":
-        return st.just(True) if argument.default is not True else st.just(False)
-    if argument.choices:
-        one: st.SearchStrategy[Any] = st.sampled_from(argument.choices)
-    else:
-        one = {
-            "int": st.integers(0, 10**6),
-            "float": st.floats(0, 10**6, allow_subnormal=False).filter(lambda number: "e+" not in str(number)),
-            "size": st.integers(0, 10**12),
-            "size-or-auto": st.integers(0, 10**12),
-            "object": st.dictionaries(TEXT, st.integers() | TEXT, max_size=3),
-            "json": st.lists(TEXT, max_size=3),
-            "json-or-text": st.dictionaries(TEXT, TEXT, max_size=3),
-            "text": TEXT.filter(lambda text: not text.startswith("-")),
-        }[argument.kind]
-    return st.lists(one, min_size=1, max_size=3) if argument.many else one
 
 
 @st.composite

@@ -28,7 +28,7 @@ BOTH = pytest.mark.parametrize("engine", ENGINES)
         ({"kv-cache-memory-bytes": "8K"}, {"kv-cache-memory-bytes": "8192"}),
         ({"kv-cache-memory-bytes": "2.5g"}, {"kv-cache-memory-bytes": 2_500_000_000}),
         ({"max-model-len": "auto"}, {"max-model-len": -1}),
-        ({"kernel-config": {"a": 1, "b": 0.9}}, {"kernel-config": '{ "b": 0.90, "a": 1 }'}),
+        ({"additional-config": {"a": 1, "b": 0.9}}, {"additional-config": '{ "b": 0.90, "a": 1 }'}),
         ({"lora-modules": "a=b"}, {"lora-modules": ["a=b"]}),
         ({"tensor-parallel-size": 2}, {"tp": 2}),
         ({"seed": 7}, {"--seed": 7}),
@@ -44,7 +44,7 @@ def test_two_spellings_are_one_value(engine: str, one: dict[str, Any], other: di
     [
         ({"kv-cache-memory-bytes": "8k"}, {"kv-cache-memory-bytes": "8K"}),
         ({"enable-prefix-caching": True}, {}),
-        ({"kernel-config": {"a": True}}, {"kernel-config": {"a": "true"}}),
+        ({"additional-config": {"a": True}}, {"additional-config": {"a": "true"}}),
         ({"chat-template": "$(X)"}, {"chat-template": "$$(X)"}),
         ({"cudagraph-capture-sizes": [1, 2]}, {"cudagraph-capture-sizes": [2, 1]}),
         ({"chat-template": "a"}, {"chat-template": "a "}),
@@ -85,11 +85,11 @@ def test_the_stack_files_flags_win_over_those_of_techniques() -> None:
     assert print_of(set_by_both) == print_of(server(args={"seed": 7}))
 
 
-ARGS = {"seed": 7, "enforce-eager": True, "kernel-config": {"a": 1, "b": {"c": 2, "d": 3}}, "block-size": 32}
+ARGS = {"seed": 7, "enforce-eager": True, "additional-config": {"a": 1, "b": {"c": 2, "d": 3}}, "block-size": 32}
 
 
 @given(st.permutations(list(ARGS)), st.permutations(["a", "b"]), st.permutations(["c", "d"]))
 def test_no_order_is_in_the_fingerprint(names: list[str], keys: list[str], inner: list[str]) -> None:
     nested: dict[str, Any] = {"a": 1, "b": {key: {"c": 2, "d": 3}[key] for key in inner}}
-    args = {name: ARGS[name] for name in names} | {"kernel-config": {key: nested[key] for key in keys}}
+    args = {name: ARGS[name] for name in names} | {"additional-config": {key: nested[key] for key in keys}}
     assert print_of(server(args=args)) == print_of(server(args=ARGS))
