@@ -1,12 +1,13 @@
 """Every command line that the committed stacks can get from the program: stack, engine, instance type, techniques."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from infra.gpu_pools import GpuPool
 from infra.instances import catalogue
 from serving.arguments import ENGINES
+from serving.ladder import PRESETS
 from serving.pod import Situation, baseline
 from serving.pod.template import arguments
 from serving.server import ServerSettings
@@ -14,14 +15,8 @@ from serving.server import situation as of
 from serving.server.fit import PLACEMENT_RULES, SERVER_RULES
 from serving.techniques import TECHNIQUES, applied, refusals
 from tests.harness import REGION, STACKS, stack_settings
+from tests.serving.ladder.matrix import TYPES
 from tests.serving.situations import provided
-
-try:
-    from serving.ladder import PRESETS
-except ModuleNotFoundError:
-    PRESETS: Mapping[str, Any] = {}
-
-INSTANCES = ("g6e.2xlarge", "g7e.2xlarge", "g7e.4xlarge", "p5.48xlarge")
 
 
 @dataclass(frozen=True)
@@ -40,7 +35,7 @@ def command_lines() -> Iterator[CommandLine]:
         settings = stack_settings(stack)
         for name, server in settings["servers"].items():
             for engine in ENGINES:
-                for kind in INSTANCES:
+                for kind in TYPES:
                     pool = {**settings["gpuPools"][server["pool"]], **_only(kind)}
                     for combination, techniques in _combinations(server, engine, pool).items():
                         if items := _items(server, engine, pool, techniques):

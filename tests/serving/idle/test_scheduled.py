@@ -179,10 +179,11 @@ def test_a_schedule_that_goes_is_a_change_of_the_deployment_that_says_the_number
     assert ever["pulumi.com/patchForce"] == "true"
 
 
-def test_a_schedule_restarts_no_pod_and_needs_no_other_cache(sleeping: Recording) -> None:
-    asleep, ever = (it.one(DEPLOYMENT, "gemma") for it in (sleeping, record_program(stack_settings("dev"))))
-    assert asleep.inputs["spec"]["template"] == ever.inputs["spec"]["template"]
-    assert sleeping.outputs["servers"] == record_program(stack_settings("dev")).outputs["servers"]
+def test_a_schedule_restarts_no_pod_and_needs_no_other_cache() -> None:
+    asleep, ever = with_idle(replicas=1), record_program(stack_settings("dev"))
+    pods = [it.one(DEPLOYMENT, "gemma").inputs["spec"]["template"] for it in (asleep, ever)]
+    assert pods[0] == pods[1]
+    assert asleep.outputs["servers"] == ever.outputs["servers"]
 
 
 def test_jobs_come_after_the_deployment_that_they_scale(sleeping: Recording) -> None:
