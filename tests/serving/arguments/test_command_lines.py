@@ -4,8 +4,9 @@ import pytest
 
 from serving.arguments import ENGINES
 from serving.techniques import TECHNIQUES
-from tests.serving.arguments.command_lines import INSTANCES, CommandLine, command_lines
+from tests.serving.arguments.command_lines import CommandLine, command_lines
 from tests.serving.arguments.reader import MisreadError, read, rows
+from tests.serving.ladder.matrix import TYPES
 
 LINES = tuple(command_lines())
 
@@ -23,7 +24,7 @@ def test_a_stack_an_engine_an_instance_type_and_a_technique_each_have_command_li
     words = {(line.engine, *line.label.split(" ", 2)) for line in LINES}
     for engine in ENGINES:
         assert {where for its, where, *_ in words if its == engine} == {"dev/gemma", "staging/gemma", "prod/gemma"}
-        assert {kind for its, _, kind, _ in words if its == engine} == set(INSTANCES)
+        assert {kind for its, _, kind, _ in words if its == engine} == set(TYPES)
         combinations = {combination for its, *_, combination in words if its == engine}
         assert combinations >= {"baseline", "as in the stack", "together", *TECHNIQUES}
 
