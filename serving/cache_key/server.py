@@ -14,7 +14,15 @@ _ANY = CacheKey(engine="any", gpu="any", model="any", fingerprint="any")
 def keyed(about: Situation, techniques: Sequence[str]) -> KeyedServer:
     """Return what decides over the cache of a server with these techniques."""
     uri = about.model.uri
-    provided = Provided(server="any", bucket=uri.bucket, programs="any", key=_ANY)
+    provided = Provided(
+        server="any",
+        bucket=uri.bucket,
+        programs="any",
+        key=_ANY,
+        proxy_image="any",
+        front_programs="any",
+        tokens=None,
+    )
     pod = applied(baseline(about, "any"), techniques, about, provided)
     return KeyedServer(
         engine=about.engine,

@@ -22,12 +22,12 @@ from serving.cache_key.server import server_key
 from serving.engine import (
     ENTRY_POINT,
     NODE_LIMIT,
-    PORT,
     PULL_LIMIT,
     ROOT,
     START_LIMIT,
     STARTUP_SLACK,
 )
+from serving.front import IMAGE as PROXY_IMAGE
 from serving.jobs import Whose, never_by_itself, once
 from serving.namespace import ServingNamespace
 from serving.pod import CACHE, CONTAINER, Situation, baseline
@@ -119,7 +119,7 @@ def pod_spec(
                     pulumi.Output.concat("--bucket=", provided.bucket),
                     *build.key.arguments,
                     f"--engine-version={about.engine.version}",
-                    f"--port={PORT}",
+                    f"--port={served.flags['port']}",
                     f"--limit={START_LIMIT + STARTUP_SLACK}",
                     "--",
                     *ENTRY_POINT,
@@ -127,7 +127,8 @@ def pod_spec(
                 ],
             }
         ],
-        "volumes": named(pod.volumes),
+        # those of sidecars are not for it
+        "volumes": named({name: source for name, source in pod.volumes.items() if name in pod.mounts}),
     }
 
 
@@ -180,7 +181,13 @@ class CacheBuild(pulumi.ComponentResource):
                         pod_spec(
                             build,
                             Provided(
-                                server=args.server, bucket=args.bucket, programs=args.programs.build, key=build.key
+                                server=args.server,
+                                bucket=args.bucket,
+                                programs=args.programs.build,
+                                key=build.key,
+                                proxy_image=rewritten(PROXY_IMAGE, args.images),
+                                front_programs=args.programs.front,
+                                tokens=None,
                             ),
                             image=rewritten(build.about.engine.image_reference, args.images),
                             claim=args.served.claim,

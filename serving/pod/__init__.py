@@ -10,6 +10,7 @@ from infra.gpu_pools import GpuPool
 from infra.node_boot.disks import cache_root
 from serving.engine import HOME, ROOT, START_LIMIT, EngineSettings, own_flags
 from serving.engine import PORT as PORT
+from serving.front.settings import FrontSettings, SleepSettings
 from serving.model import ModelSettings
 from serving.pod.settings import ResourceSettings, ShutdownSettings
 
@@ -35,6 +36,8 @@ class Situation:
     engine: EngineSettings
     resources: ResourceSettings
     shutdown: ShutdownSettings
+    front: FrontSettings
+    sleep: SleepSettings
     pool: GpuPool
     region: str
     """Of the bucket and the cluster: they are in one region, or the gateway endpoint carries nothing."""

@@ -7,6 +7,7 @@ from pydantic import Field
 from infra.gpu_pools import GpuPool
 from infra.section import EachOnce, KeyName, Section
 from serving.engine import CandidateSettings, EngineSettings
+from serving.front.settings import FrontSettings, SleepSettings
 from serving.model import ModelSettings
 from serving.pod import Situation
 from serving.pod.settings import ResourceSettings, ShutdownSettings
@@ -26,6 +27,8 @@ class ServerSettings(Section):
     )
     resources: ResourceSettings = Field(description="what the container asks of its node")
     shutdown: ShutdownSettings = Field(description="how a pod ends")
+    front: FrontSettings = Field(default_factory=FrontSettings, description="how its front proxy works")
+    sleep: SleepSettings = Field(default_factory=SleepSettings, description="when it sleeps and what wakes it")
 
     @property
     def promoted(self) -> "ServerSettings | None":
@@ -42,6 +45,8 @@ def situation(settings: ServerSettings, pool: GpuPool, region: str) -> Situation
         engine=settings.engine,
         resources=settings.resources,
         shutdown=settings.shutdown,
+        front=settings.front,
+        sleep=settings.sleep,
         pool=pool,
         region=region,
     )

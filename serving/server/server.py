@@ -14,6 +14,7 @@ from infra.naming import TECHNIQUES_ANNOTATION
 from infra.pod_identity import PodIdentity
 from serving.cache_key.server import server_key
 from serving.engine import PORT, PROGRESS_DEADLINE, PULUMI_TIMEOUT
+from serving.front import IMAGE as PROXY_IMAGE
 from serving.namespace import ServingNamespace
 from serving.pod import baseline
 from serving.pod.template import template
@@ -70,7 +71,15 @@ class VllmServer(pulumi.ComponentResource):
         )
         claim = self._model_mount(name, args, labels)
         key = server_key(about, settings.techniques)
-        provided = Provided(server=server, bucket=args.bucket, programs=args.programs.start, key=key)
+        provided = Provided(
+            server=server,
+            bucket=args.bucket,
+            programs=args.programs.start,
+            key=key,
+            proxy_image=rewritten(PROXY_IMAGE, args.images),
+            front_programs=args.programs.front,
+            tokens=None,
+        )
         pod = applied(baseline(about, claim.metadata.name), settings.techniques, about, provided)
         deployment = Deployment(
             name,

@@ -6,12 +6,15 @@ from infra.section import nearest, shown
 from serving.pod import Pod, Situation
 from serving.techniques.bytecode_cache import BYTECODE_CACHE
 from serving.techniques.cache_restore import CACHE_RESTORE
+from serving.techniques.front.front_proxy import FRONT_PROXY
+from serving.techniques.front.sleep_mode import SLEEP_MODE
 from serving.techniques.node_cache import NODE_CACHE
 from serving.techniques.streaming_loader import STREAMING_LOADER
 from serving.techniques.technique import Provided, Technique
 
 TECHNIQUES: Mapping[str, Technique] = {
-    technique.name: technique for technique in (STREAMING_LOADER, NODE_CACHE, CACHE_RESTORE, BYTECODE_CACHE)
+    technique.name: technique
+    for technique in (FRONT_PROXY, STREAMING_LOADER, NODE_CACHE, CACHE_RESTORE, BYTECODE_CACHE, SLEEP_MODE)
 }
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from serving import programs
-from serving.engine import PORT, ROOT
+from serving.engine import ROOT
 from serving.pod import CACHE, Pod, Situation
 from serving.techniques.technique import Effect, Provided, Technique, saved
 
@@ -81,7 +81,7 @@ def _apply(pod: Pod, situation: Situation, provided: Provided) -> Pod:
         },
         # -B: bytecode of these few is not worth a place in the cache
         parent=("python3", "-B", programs.path("wrapper"), ROOT),
-        started={"exec": {"command": ["python3", "-S", "-B", programs.path("ready"), ROOT, str(PORT)]}},
+        started={"exec": {"command": ["python3", "-S", "-B", programs.path("ready"), ROOT, str(pod.flags["port"])]}},
         before={**pod.before, PREPARER: _handed_over(user, path)} if user else pod.before,
     )
 

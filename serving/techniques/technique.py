@@ -52,6 +52,12 @@ class Provided:
     programs: pulumi.Input[str]
     """Name of the ConfigMap with the programs that start an engine."""
     key: CacheKey
+    proxy_image: str
+    """Of the front proxy, as nodes pull it."""
+    front_programs: pulumi.Input[str]
+    """Name of the ConfigMap with what runs behind a front proxy."""
+    tokens: pulumi.Input[str] | None
+    """Name of the Secret with the server's valid bearer tokens; None: it asks for none."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -60,7 +60,7 @@ def test_all_mistakes_of_all_sections_are_reported_at_once() -> None:
             '  servers.llama.techniques: "streaming-loader"; expected a list of cold-start techniques'
             " (empty: the baseline)",
             '  servers.gemma.techniques: no technique "typo"; allowed: bytecode-cache, cache-restore,'
-            " node-cache, streaming-loader",
+            " front-proxy, node-cache, sleep-mode, streaming-loader",
             '  servers.qwen.pool: "l40s"; did you mean l4?',
         ]
     )
@@ -81,8 +81,8 @@ def test_one_mistake_of_a_server_hides_no_other() -> None:
         "  servers.gemma.resources.cpu: 0; expected a whole number of vCPUs, 1 to 192",
         '  cluster.serviceCidr: "10.64.0.0/16" overlaps with network.cidr 10.64.0.0/16',
         '  servers.gemma.model.uri: "other-bucket" is not modelBucket.name vllm-eks-dev-models-000000000000',
-        '  servers.gemma.techniques: no technique "nope"; allowed: bytecode-cache, cache-restore, node-cache,'
-        " streaming-loader",
+        '  servers.gemma.techniques: no technique "nope"; allowed: bytecode-cache, cache-restore, front-proxy,'
+        " node-cache, sleep-mode, streaming-loader",
         "  servers.gemma.engine.args.max-modl-len: 1; vLLM 0.33.0 has no such flag; did you mean max-model-len?"
         " (serving/arguments/0.33.0.json)",
         '  servers.gemma.pool: "zzz"; allowed: rtx-pro-6000',

@@ -15,6 +15,7 @@ _TEMPLATE = ("Deployment gemma", "CronJob gemma-cache-build")
 _KEY = (*_TEMPLATE, "RolePolicy gemma-publisher")
 """What differs when another cache is needed."""
 _GEMMA = stack_settings("dev")["servers"]["gemma"]
+_SLEEPING = ["streaming-loader", "node-cache", "cache-restore", "bytecode-cache", "front-proxy", "sleep-mode"]
 _CANDIDATE = {"version": "0.26.0", "args": {}}
 SERVERS = (
     Toggle(
@@ -111,4 +112,24 @@ SERVERS = (
         }.items()
     ),
     Toggle(path="servers.gemma.shutdown.drainSeconds", value=20, changes=("Deployment gemma",)),
+    *(
+        Toggle(
+            path=f"servers.gemma.{key}",
+            value=value,
+            also={"servers.gemma.techniques": _SLEEPING},
+            changes=("Deployment gemma",),
+            outputs=("servers",),
+        )
+        for key, value in {
+            "front.maxBodyMib": 10,
+            "front.bodySeconds": 10,
+            "front.readSeconds": 60,
+            "front.sendSeconds": 10,
+            "front.connections": 512,
+            "sleep.wake": "external",
+            "sleep.idleSeconds": 60,
+            "sleep.holdSeconds": 10,
+            "sleep.drainSeconds": 10,
+        }.items()
+    ),
 )
