@@ -11,7 +11,7 @@ RUN := $(VENV)/bin/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help preview admit test lint unit mutants mutants-if-changed parser-check parser-check-if-changed bench bench-cache real-engine lock clean python dependencies dev-dependencies
+.PHONY: help preview admit test lint unit mutants mutants-if-changed parser-check parser-check-if-changed bench bench-cache bench-proxy real-engine lock clean python dependencies dev-dependencies
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -52,8 +52,12 @@ bench-cache: dev-dependencies  ## the restore against aws s3 sync, s5cmd and bot
 	@$(RUN) -m benchmarks.cache.restore
 	@$(RUN) -m benchmarks.cache.onboard
 
+bench-proxy: dev-dependencies  ## what the front proxy adds at 200 streams, in seconds and cores
+	@$(RUN) -m benchmarks.front.proxy
+
 real-engine: dev-dependencies  ## the pods' programs over the real vLLM on a CPU (5.7 GB, ten minutes)
 	@PYTHONPATH=.:$$(echo serving/scripts/*/ | tr ' ' :) $(RUN) -m tests.serving.scripts.real_engine .venv/real-engine
+	@PYTHONPATH=. $(RUN) -m tests.serving.scripts.real_front .venv/real-engine
 
 lock: dev-dependencies  ## pin requirements*.in again
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements.in -o requirements.txt

@@ -33,13 +33,15 @@ from infra.naming import (
 from infra.network import Network, NetworkArgs
 from infra.pod_identity import PodIdentity, PodIdentityArgs
 from infra.priorities import Priorities, PrioritiesArgs
+from serving.front.agent_rights import AgentRights, AgentRightsArgs
+from serving.front.api_tokens import ApiTokens, ApiTokensArgs
 from serving.idle.scheduled import ScheduledIdle, ScheduledIdleArgs
 from serving.jobs import Whose
 from serving.jobs.cache_build import CacheBuild, CacheBuildArgs, builds, folders
 from serving.jobs.onboard import WeightsOnboarding, WeightsOnboardingArgs
 from serving.namespace import ServingNamespace, ServingNamespaceArgs
 from serving.programs import PodPrograms, PodProgramsArgs
-from serving.server.demand import engine_images, footprints_beside, largest_by_pool, longest_grace_by_pool
+from serving.server import demand
 from serving.server.server import VllmServer, VllmServerArgs
 
 region, stack, secrets = settings.load()
@@ -168,8 +170,8 @@ pools = GpuPools(
             security_group_id=cluster.security_group_id,
             tags=stack.tags,
         ),
-        images={name: node_images(engine_images(name, stack.servers), images) for name in stack.pools},
-        graces=longest_grace_by_pool(stack.servers),
+        images={name: node_images(demand.engine_images(name, stack.servers), images) for name in stack.pools},
+        graces=demand.longest_grace_by_pool(stack.servers),
         after=[karpenter, device_plugin],
     ),
     kubernetes,
@@ -177,11 +179,21 @@ pools = GpuPools(
 namespace = ServingNamespace("serving", ServingNamespaceArgs(namespace=stack.namespace), kubernetes)
 programs = PodPrograms("programs", PodProgramsArgs(namespace=namespace.name), kubernetes)
 priorities = Priorities("priorities", PrioritiesArgs(cluster_name=stack.name), kubernetes)
+tokens = ApiTokens("api-tokens", ApiTokensArgs(namespace=namespace, tokens=secrets.api_tokens), kubernetes)
+AgentRights(
+    "agents",
+    AgentRightsArgs(
+        namespace=namespace,
+        namespace_name=stack.namespace,
+        accounts=demand.woken_from_outside(stack.servers, stack.pools, region),
+    ),
+    kubernetes,
+)
 WarmNodes(
     "warm-nodes",
     WarmNodesArgs(
         pools=stack.pools,
-        sizes=largest_by_pool(stack.servers),
+        sizes=demand.largest_by_pool(stack.servers),
         namespace=namespace.name,
         priority=priorities.warm_nodes,
         images=images,
@@ -205,7 +217,8 @@ servers = {
             pools=pools,
             programs=programs,
             priority=priorities.servers,
-            beside=footprints_beside(name, stack.servers, stack.pools, region),
+            tokens=tokens.secret,
+            beside=demand.footprints_beside(name, stack.servers, stack.pools, region),
         ),
         kubernetes,
     )

@@ -37,6 +37,7 @@ from infra.section import (
     shown,
     validated,
 )
+from serving.front.api_tokens import api_tokens
 from serving.jobs.onboard import hugging_face_token
 from serving.server import ServerSettings
 from serving.server.demand import booting
@@ -107,6 +108,8 @@ class Secrets:
     """Credentials of upstream registries, by upstream."""
     hugging_face: pulumi.Output[str] | None
     """Token that opens gated models."""
+    api_tokens: pulumi.Output[str] | None
+    """The file of tokens that the servers' clients show."""
 
 
 def load() -> tuple[str, Settings, Secrets]:
@@ -137,9 +140,9 @@ def load() -> tuple[str, Settings, Secrets]:
     with suppress(UnreadableError):
         registries, missing = credentials(right.image_cache, config)
         complaints += missing
-    token, wrong = hugging_face_token(config)
-    complaints += wrong
-    return region, _right(whole, complaints), Secrets(registries, token)
+    hugging_face, wrong = hugging_face_token(config)
+    tokens, wrong_too = api_tokens(config)
+    return region, _right(whole, [*complaints, *wrong, *wrong_too]), Secrets(registries, hugging_face, tokens)
 
 
 def parse(raw: object, region: str) -> Settings:

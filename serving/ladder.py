@@ -7,6 +7,7 @@ that changes.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from serving.front.settings import Wake
 from serving.model import ModelSettings
 from serving.techniques.no_mount import NO_MOUNT
 
@@ -18,6 +19,8 @@ class Preset:
     techniques: tuple[str, ...]
     use: str
     """What it is for."""
+    wake: Wake = "on-request"
+    """What wakes a server that sleeps, unless its own settings say."""
 
 
 _WEIGHTS = ("streaming-loader",)
@@ -35,9 +38,18 @@ PRESETS: Mapping[str, Preset] = {
     "step-2": Preset(techniques=_NODE, use="article 000: compiled kernels outlive the pod"),
     "step-3": Preset(techniques=_BUCKET, use="article 000: compiled kernels reach new nodes"),
     "step-4": Preset(techniques=(*_BUCKET, "image-prepull"), use="article 000: the image is pulled while a node boots"),
+    "step-5": Preset(
+        techniques=(*_NODE, "front-proxy", "sleep-mode"),
+        use="article 000: GPU memory given back while idle, beside step 3 and 4",
+        wake="external",
+    ),
     "frontier": Preset(techniques=_NEW_NODES, use="the shortest start that takes nothing away"),
     "frequent-redeploys": Preset(techniques=_QUICK, use="pods come again on nodes that stay"),
     "spot-replacement": Preset(techniques=_NEW_NODES, use="nodes go, and pods come again on new ones"),
+    "short-idle": Preset(
+        techniques=(*_NEW_NODES, "front-proxy", "sleep-mode"),
+        use="minutes without requests, and an answer a second after the next one",
+    ),
     "nightly-idle": Preset(techniques=_NEW_NODES, use="no node at night: with idle.schedule, each morning a new one"),
 }
 """By name. Not in any of them: what takes something away (text-only, lean-graphs), costs by the hour (warm-nodes), is

@@ -15,7 +15,20 @@ from typing import Any, Literal
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap
 
-Program = Literal["restore", "wrapper", "ready", "build", "onboard", "verify", "scale", "local_weights"]
+Program = Literal[
+    "restore",
+    "wrapper",
+    "ready",
+    "build",
+    "onboard",
+    "verify",
+    "scale",
+    "local_weights",
+    "agent",
+    "agent_alive",
+    "agent_stop",
+    "engine_alive",
+]
 
 _IMPORT = re.compile(r"^\s*(?:import|from) (\w+)", re.MULTILINE)
 """One module a line, as ruff has it. Not by `ast`: beside other threads its parser fails at times (cpython#106905)."""
@@ -31,6 +44,8 @@ MOUNT: Mapping[str, Any] = {_VOLUME: {"mountPath": FOLDER, "readOnly": True}}
 
 START: tuple[Program, ...] = ("restore", "wrapper", "ready", "local_weights")
 BUILD: tuple[Program, ...] = ("build", "local_weights")
+PROXY: tuple[Program, ...] = ("agent", "agent_alive", "agent_stop", "engine_alive")
+"""What runs behind a front proxy. Apart from `START`: a server without one must not restart because they changed."""
 WEIGHTS: tuple[Program, ...] = ("onboard", "verify")
 SCALE: tuple[Program, ...] = ("scale",)
 
@@ -75,6 +90,8 @@ class PodPrograms(pulumi.ComponentResource):
 
     start: pulumi.Output[str]
     """Name of the one with what starts an engine."""
+    front: pulumi.Output[str]
+    """Name of the one with what runs behind a front proxy."""
     build: pulumi.Output[str]
     weights: pulumi.Output[str]
     scale: pulumi.Output[str]
@@ -96,7 +113,16 @@ class PodPrograms(pulumi.ComponentResource):
             return made.metadata.name
 
         self.start = config_map("engine-start", START)
+        self.front = config_map("front", PROXY)
         self.build = config_map("cache-build", BUILD)
         self.weights = config_map("weights", WEIGHTS)
         self.scale = config_map("scale", SCALE)
-        self.register_outputs({"start": self.start, "build": self.build, "weights": self.weights, "scale": self.scale})
+        self.register_outputs(
+            {
+                "start": self.start,
+                "front": self.front,
+                "build": self.build,
+                "weights": self.weights,
+                "scale": self.scale,
+            }
+        )

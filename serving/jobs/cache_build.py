@@ -27,6 +27,7 @@ from serving.engine import (
     START_LIMIT,
     STARTUP_SLACK,
 )
+from serving.front import IMAGE as PROXY_IMAGE
 from serving.jobs import Whose, never_by_itself, once
 from serving.namespace import ServingNamespace
 from serving.pod import CACHE, CONTAINER, Situation, baseline
@@ -131,7 +132,8 @@ def pod_spec(
                 ],
             }
         ],
-        "volumes": named(pod.volumes),
+        # those of sidecars are not for it
+        "volumes": named({name: source for name, source in pod.volumes.items() if name in pod.mounts}),
     }
 
 
@@ -184,7 +186,13 @@ class CacheBuild(pulumi.ComponentResource):
                         pod_spec(
                             build,
                             Provided(
-                                server=args.server, bucket=args.bucket, programs=args.programs.build, key=build.key
+                                server=args.server,
+                                bucket=args.bucket,
+                                programs=args.programs.build,
+                                key=build.key,
+                                proxy_image=rewritten(PROXY_IMAGE, args.images),
+                                front_programs=args.programs.front,
+                                tokens=None,
                             ),
                             image=rewritten(build.about.engine.image_reference, args.images),
                             claim=args.served.claim,

@@ -10,6 +10,7 @@ from infra.gpu_pools import GpuPool
 from infra.node_boot.disks import cache_root
 from serving.engine import HOME, ROOT, START_LIMIT, EngineSettings, own_flags
 from serving.engine import PORT as PORT
+from serving.front.settings import FrontSettings, SleepSettings
 from serving.model import AUXILIARY, ModelSettings
 from serving.pod.settings import ResourceSettings, ShutdownSettings
 
@@ -38,6 +39,8 @@ class Situation:
     engine: EngineSettings
     resources: ResourceSettings
     shutdown: ShutdownSettings
+    front: FrontSettings
+    sleep: SleepSettings
     pool: GpuPool
     region: str
     """Of the bucket and the cluster: they are in one region, or the gateway endpoint carries nothing."""
@@ -86,6 +89,8 @@ class Pod:
     """The engine's preStop hook; None: it sleeps for the drain, and nothing else."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Labels beside those of the server."""
+    walled: bool = False
+    """Whether nothing but its served port may be reached from other pods."""
     selected: Mapping[str, str] = field(default_factory=dict)
     """Which of them its Service asks for beside those of the server."""
 

@@ -7,6 +7,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from infra.gpu_pools import GpuPool
 from infra.section import EachOnce, KeyName, Section, Whole, nearest
 from serving.engine import CandidateSettings, EngineSettings
+from serving.front.settings import FrontSettings, SleepSettings, Wake
 from serving.idle import IdleSettings
 from serving.ladder import PRESETS, chosen
 from serving.model import ModelSettings
@@ -34,6 +35,8 @@ class ServerSettings(Section):
     )
     resources: ResourceSettings = Field(description="what the container asks of its node")
     shutdown: ShutdownSettings = Field(description="how a pod ends")
+    front: FrontSettings = Field(default_factory=FrontSettings, description="how its front proxy works")
+    sleep: SleepSettings = Field(default_factory=SleepSettings, description="when it sleeps and what wakes it")
     idle: IdleSettings | None = Field(default=None, description="when it sleeps (left out: never)")
 
     @field_validator("preset")
@@ -56,6 +59,11 @@ class ServerSettings(Section):
         return chosen(self.preset, self.techniques or (), self.model)
 
     @property
+    def wake(self) -> Wake:
+        """What wakes it where its settings do not say."""
+        return PRESETS[self.preset].wake if self.preset else "on-request"
+
+    @property
     def promoted(self) -> "ServerSettings | None":
         """The server that its candidate makes of it, which has none itself; None without one."""
         if self.candidate is None:
@@ -70,6 +78,8 @@ def situation(settings: ServerSettings, pool: GpuPool, region: str) -> Situation
         engine=settings.engine,
         resources=settings.resources,
         shutdown=settings.shutdown,
+        front=settings.front,
+        sleep=settings.sleep.model_copy(update={"wake": settings.sleep.wake or settings.wake}),
         pool=pool,
         region=region,
     )

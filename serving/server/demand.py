@@ -6,10 +6,11 @@ from infra.gpu_pools import GpuPool
 from infra.gpu_pools.checks import Demand
 from infra.gpu_pools.pool import window_problem
 from infra.gpu_pools.warm_nodes import PodSize
+from infra.naming import server_service_account
 from serving.budget.disk import Footprint, footprint
 from serving.budget.predict import in_force
 from serving.server import ServerSettings, situation
-from serving.techniques import asked_of_nodes
+from serving.techniques import asked_of_nodes, images_beside, shaped
 
 
 def pool_demand(name: str, servers: Mapping[str, ServerSettings]) -> dict[str, Demand]:
@@ -71,9 +72,22 @@ def footprints_beside(
     return found
 
 
+def woken_from_outside(
+    servers: Mapping[str, ServerSettings], pools: Mapping[str, GpuPool], region: str
+) -> dict[str, str]:
+    """Return the service account of each server whose agent takes its pod out of the Service, by the server's name."""
+    return {
+        name: server_service_account(name)
+        for name, server in servers.items()
+        if shaped(server.chosen, situation(server, pools[server.pool], region)).selected
+    }
+
+
 def engine_images(name: str, servers: Mapping[str, ServerSettings]) -> list[str]:
-    """Return the upstream references that the servers of a pool run, each once, in the order of their names."""
-    return sorted({server.engine.image_reference for server in servers.values() if server.pool == name})
+    """Return the upstream references that the servers of a pool run: engines first, each once, sorted."""
+    its = [server for server in servers.values() if server.pool == name]
+    beside = {image for server in its for image in images_beside(server.chosen)}
+    return [*sorted({server.engine.image_reference for server in its}), *sorted(beside)]
 
 
 def longest_grace_by_pool(servers: Mapping[str, ServerSettings]) -> dict[str, int]:

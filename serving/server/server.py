@@ -7,6 +7,7 @@ from typing import Any
 import pulumi
 from pulumi_kubernetes.apps.v1 import Deployment
 from pulumi_kubernetes.core.v1 import ConfigMap, Service, ServiceAccount
+from pulumi_kubernetes.networking.v1 import NetworkPolicy
 from pulumi_kubernetes.policy.v1 import PodDisruptionBudget
 
 from infra.gpu_pools import GpuPool, node_selector
@@ -19,6 +20,8 @@ from serving.budget.disk import Footprint
 from serving.budget.report import mapping, report
 from serving.cache_key.server import server_key
 from serving.engine import PORT, PROGRESS_DEADLINE, PULUMI_TIMEOUT
+from serving.front import IMAGE as PROXY_IMAGE
+from serving.front.rights import network_policy
 from serving.idle import replicas_owner
 from serving.namespace import ServingNamespace
 from serving.pod import MODELS, baseline
@@ -28,7 +31,7 @@ from serving.server import ServerSettings, situation
 from serving.server.fit import warnings
 from serving.server.model_mount import model_mount
 from serving.server.rollout import disruption_budget, spread, strategy
-from serving.techniques import applied, shaped
+from serving.techniques import applied, doubts, shaped
 from serving.techniques.technique import Provided
 
 
@@ -50,6 +53,8 @@ class VllmServerArgs:
     programs: PodPrograms
     priority: pulumi.Input[str]
     """Priority class of the pod."""
+    tokens: pulumi.Output[str] | None
+    """Name of the Secret with the tokens that its clients show; None: it asks for none."""
     beside: Mapping[str, Footprint]
     """What the other servers of its pool leave on a node's disk."""
 
@@ -85,7 +90,15 @@ class VllmServer(pulumi.ComponentResource):
             else None
         )
         key = server_key(about, settings.chosen)
-        provided = Provided(server=server, bucket=args.bucket, programs=args.programs.start, key=key)
+        provided = Provided(
+            server=server,
+            bucket=args.bucket,
+            programs=args.programs.start,
+            key=key,
+            proxy_image=rewritten(PROXY_IMAGE, args.images),
+            front_programs=args.programs.front,
+            tokens=args.tokens,
+        )
         pod = applied(baseline(about, claim), settings.chosen, about, provided)
         files = [
             ConfigMap(
@@ -147,6 +160,9 @@ class VllmServer(pulumi.ComponentResource):
             # its wait for endpoints ends only when a pod is there
             opts=pulumi.ResourceOptions(parent=self, depends_on=[deployment]),
         )
+        if pod.walled:
+            wall = network_policy(server, namespace, labels)
+            NetworkPolicy(name, metadata=wall["metadata"], spec=wall["spec"], opts=child)
         if budget := disruption_budget(settings, labels):
             PodDisruptionBudget(
                 name, metadata={"name": server, "namespace": namespace, "labels": labels}, spec=budget, opts=child
@@ -161,6 +177,8 @@ class VllmServer(pulumi.ComponentResource):
         pulumi.log.info(report(server, about, settings.chosen), self)
         for path, doubt in warnings(about, settings.chosen, args.beside):
             pulumi.log.warn(f"servers.{server}.{'.'.join(path)}: {doubt}", self)
+        for doubt in doubts(settings.chosen, about, provided):
+            pulumi.log.warn(f"servers.{server}.techniques: {doubt}", self)
         self.register_outputs(
             {"url": self.url, "cachePrefix": self.cache_prefix, "claim": self.claim, "predicted": self.predicted}
         )

@@ -17,9 +17,11 @@ from serving.techniques import (
     readiness,
     streaming_loader,
 )
+from serving.techniques.front import front_proxy, sleep_mode
 from serving.techniques.technique import Provided, Technique
 
 _MODULES = (
+    front_proxy,
     streaming_loader,
     no_mount,
     node_cache,
@@ -29,12 +31,25 @@ _MODULES = (
     engine,
     readiness,
     node,
+    sleep_mode,
 )
 
 TECHNIQUES: Mapping[str, Technique] = {
     found.name: found for module in _MODULES for found in vars(module).values() if isinstance(found, Technique)
 }
 """By name, in order: of the modules, and in each as they stand there."""
+
+
+def doubts(names: Sequence[str], situation: Situation, provided: Provided) -> Iterator[str]:
+    """Yield what a user of the named techniques should know."""
+    for technique in TECHNIQUES.values():
+        if technique.name in names:
+            yield from (f"{technique.name}: {doubt}" for doubt in technique.doubts(situation, provided))
+
+
+def images_beside(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the upstream references that the named techniques run beside the engine's."""
+    return tuple(image for name in names if (it := TECHNIQUES.get(name)) for image in it.images)
 
 
 def asked_of_nodes(names: Sequence[str]) -> tuple[NodeTechnique, ...]:
@@ -47,7 +62,15 @@ _ANY = CacheKey(engine="any", gpu="any", model="any", fingerprint="any")
 
 def shaped(names: Sequence[str], situation: Situation) -> Pod:
     """Return the pod with the named techniques as far as settings decide it: what only a stack knows is made up."""
-    provided = Provided(server="any", bucket=situation.model.uri.bucket, programs="any", key=_ANY)
+    provided = Provided(
+        server="any",
+        bucket=situation.model.uri.bucket,
+        programs="any",
+        key=_ANY,
+        proxy_image="any",
+        front_programs="any",
+        tokens=None,
+    )
     return applied(baseline(situation, "any"), names, situation, provided)
 
 

@@ -60,6 +60,12 @@ class Provided:
     programs: pulumi.Input[str]
     """Name of the ConfigMap with the programs that start an engine."""
     key: CacheKey
+    proxy_image: str
+    """Of the front proxy, as nodes pull it."""
+    front_programs: pulumi.Input[str]
+    """Name of the ConfigMap with what runs behind a front proxy."""
+    tokens: pulumi.Input[str] | None
+    """Name of the Secret with the server's valid bearer tokens; None: it asks for none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +77,8 @@ class Technique:
     """Empty: it saves no seconds, and is there for another reason."""
     flags: tuple[str, ...] = ()
     """Flags of `vllm serve` that it sets: no stack file may set them beside it."""
+    images: tuple[str, ...] = ()
+    """Upstream references that its containers run, beside the engine's."""
     node: NodeTechnique | None = None
     """What it asks of the nodes of the server's pool."""
     needs: tuple[str, ...] = ()
@@ -79,5 +87,7 @@ class Technique:
     """Techniques that cannot stand beside it. Said once, by one of two."""
     refusals: Callable[[Situation], Iterator[str]] = lambda _: iter(())
     """What must hold before it may be used: yields a sentence, with the sum, for each thing that does not."""
+    doubts: Callable[[Situation, Provided], Iterator[str]] = lambda _situation, _provided: iter(())
+    """What a user should know who uses it all the same: yields a sentence for each thing."""
     apply: Callable[[Pod, Situation, Provided], Pod] = lambda pod, _situation, _provided: pod
     """Returns the changed pod."""

@@ -20,13 +20,21 @@ def situation(nodes: dict[str, Any] | None = None, **changes: dict[str, Any]) ->
     raw = stack_settings("dev")
     its = raw["servers"]["gemma"]
     for section, keys in changes.items():
-        its[section] |= keys
+        its[section] = {**its.get(section, {}), **keys}
     pool = {**raw["gpuPools"][its["pool"]], **(nodes or {})}
     return of(ServerSettings.model_validate(its), GpuPool.model_validate(pool), REGION)
 
 
 def provided(server: str = "gemma", key: CacheKey = KEY) -> Provided:
-    return Provided(server=server, bucket="bucket", programs="engine-start-0123456789", key=key)
+    return Provided(
+        server=server,
+        bucket="bucket",
+        programs="engine-start-0123456789",
+        key=key,
+        proxy_image="registry.example/nginx:1",
+        front_programs="front-0123456789",
+        tokens="front-tokens",
+    )
 
 
 def pod(names: Sequence[str], about: Situation | None = None) -> Pod:

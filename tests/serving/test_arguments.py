@@ -195,7 +195,7 @@ def test_the_command_line_of_every_stack_parses_against_its_engines_table(record
     assert found["served-model-name"] == [server["model"]["servedName"]]
     assert found["max-model-len"] == str(server["engine"]["maxModelLen"])
     assert found["load-format"] == "runai_streamer"
-    assert found["port"] == 8000
+    assert (found["host"], found["port"]) == ("127.0.0.1", 8001)  # behind the proxy
     assert all(isinstance(item, str) for item in items)
 
 

@@ -197,7 +197,7 @@ def test_VLM_06_the_folder_on_the_node_and_in_the_bucket_follow_one_key() -> Non
     raw = stack_settings("dev")
     recording = record_program(raw)
     spec = recording.one("kubernetes:apps/v1:Deployment").inputs["spec"]["template"]["spec"]
-    (init,), (engine,) = spec["initContainers"], spec["containers"]
+    (init, *_), (engine,) = spec["initContainers"], spec["containers"]
     given = dict(item.removeprefix("--").split("=", 1) for item in init["args"])
     prefix = "/".join(["vllm-cache", given["engine"], given["gpu"], given["model"], given["fingerprint"], ""])
     assert recording.outputs["servers"]["gemma"]["cachePrefix"] == prefix

@@ -66,7 +66,11 @@ def test_VLM_02_the_startup_probe_outlasts_the_start_limit(limit: int) -> None:
     assert {"startupProbe", "readinessProbe", "livenessProbe"} == set(found)
 
 
-def test_VLM_02_probes_agree_with_ports_and_with_each_other(recording: Recording, container: dict[str, Any]) -> None:
+def test_VLM_02_probes_agree_with_ports_and_with_each_other(stack: str) -> None:
+    raw = stack_settings(stack)
+    raw["servers"]["gemma"]["techniques"] = []
+    recording = record_program(raw)
+    (container,) = recording.one(DEPLOYMENT).inputs["spec"]["template"]["spec"]["containers"]
     (port,) = container["ports"]
     (served,) = recording.one(SERVICE).inputs["spec"]["ports"]
     startup, readiness, liveness = (container[f"{kind}Probe"] for kind in ("startup", "readiness", "liveness"))
@@ -160,7 +164,7 @@ def test_gpus_are_requested_as_many_as_the_engine_splits_over() -> None:
 def test_memory_is_bounded_and_cpu_is_not(container: dict[str, Any]) -> None:
     """A throttled import is a longer cold start."""
     resources = container["resources"]
-    assert resources["limits"]["memory"] == resources["requests"]["memory"] == "48Gi"
+    assert resources["limits"]["memory"] == resources["requests"]["memory"] == "50Gi"
     assert "cpu" not in resources["limits"]
 
 
@@ -169,7 +173,8 @@ def test_shared_memory_is_there_for_tensor_parallelism(spec: dict[str, Any], con
     mounts = {m["name"]: m["mountPath"] for m in container["volumeMounts"]}
     assert volumes["shm"]["emptyDir"] == {"medium": "Memory", "sizeLimit": "2Gi"}
     assert mounts["shm"].endswith("/shm")
-    assert set(mounts) == set(volumes)
+    beside = [it["name"] for one in spec["initContainers"] for it in one["volumeMounts"]]
+    assert {*mounts, *beside} == set(volumes)
 
 
 def test_the_environment_of_the_baseline_is_complete_and_the_same_everywhere(container: dict[str, Any]) -> None:
@@ -216,7 +221,7 @@ def test_KRP_01_consolidation_leaves_a_serving_pod_alone(deployment: Registratio
 def test_the_deployment_says_what_its_start_is_made_of(deployment: Registration, stack: str) -> None:
     """On the Deployment alone: in the pod's template a word would restart the server."""
     assert deployment.inputs["metadata"]["annotations"] == {
-        "vllm-eks/techniques": ",".join(PRESETS["frontier"].techniques),
+        "vllm-eks/techniques": ",".join((*PRESETS["frontier"].techniques, "front-proxy")),
         "pulumi.com/patchForce": "true",
         **({"vllm-eks/idle": "schedule"} if "idle" in stack_settings(stack)["servers"]["gemma"] else {}),
     }
@@ -239,7 +244,7 @@ def test_objects_come_after_their_namespace_and_the_service_after_its_pods(
 ) -> None:
     namespace = recording.one("kubernetes:core/v1:Namespace")
     objects = [r for r in recording.registered if ":VllmServer$kubernetes:" in r.urn]
-    assert len(objects) == 3
+    assert len(objects) == 5
     for one in objects:
         assert namespace.urn in recording.needs(one.urn), one.urn
         if "namespace" in one.inputs["metadata"]:

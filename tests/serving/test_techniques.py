@@ -26,6 +26,8 @@ def test_the_baseline_reads_weights_through_the_mount_with_the_default_loader() 
 def test_a_technique_sets_the_flags_that_it_says(technique: Technique) -> None:
     before, after = pod(technique.needs), pod([*technique.needs, technique.name])
     assert set(after.flags) - set(before.flags) == set(technique.flags)
+    moved = {name for name, value in before.flags.items() if after.flags[name] != value}
+    assert moved == ({"host", "port"} if technique.name == "front-proxy" else set())
 
 
 def test_the_order_of_the_names_does_not_matter() -> None:

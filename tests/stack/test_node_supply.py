@@ -152,7 +152,7 @@ def test_ECR_04_a_node_pulls_ahead_the_very_references_of_the_pods_that_may_land
             and r.inputs["metadata"]["name"] in raw["servers"]
         ]
         engines = {image for pod in pods for image in images(pod)}
-        assert len(engines) == 2
+        assert len(engines) == 3  # two engines and the front proxy
         pulled = list(pulled_at_boot(node_class.inputs["spec"]["userData"]))
         assert set(pulled) == engines | {rewritten(DEVICE_PLUGIN, facts)}
         assert len(pulled) == len(set(pulled))

@@ -67,7 +67,10 @@ def _placed(
 ) -> tuple[ServerSettings, GpuPool, Situation]:
     raw = {key: value for key, value in server.items() if key != "preset"}
     raw |= {"engine": {**server["engine"], "version": engine}, "techniques": list(dict.fromkeys(techniques))}
-    settings, nodes = ServerSettings.model_validate(raw), GpuPool.model_validate(pool)
+    if "lean-graphs" in techniques:
+        raw["engine"] |= {"maxNumSeqs": 64}
+    warm = {"warmNodes": 1, "maxGpus": 16} if "warm-nodes" in techniques else {}
+    settings, nodes = ServerSettings.model_validate(raw), GpuPool.model_validate({**pool, **warm})
     return settings, nodes, of(settings, nodes, REGION)
 
 

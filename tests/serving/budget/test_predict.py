@@ -13,11 +13,11 @@ from serving.budget.timeline import EVIDENCE, PHASES, STARTS, Seconds, by_eviden
 from serving.pod import Situation
 from serving.techniques import TECHNIQUES
 from serving.techniques.technique import Effect, Technique, at_most, scaled
-from tests.serving.budget.article import STEPS, TABLE, article
+from tests.serving.budget.article import article
 from tests.serving.situations import situation
 
 L40S = {"product": "l40s", "instanceTypes": ["g6e.4xlarge", "g6e.2xlarge"]}
-EVERY = tuple(TABLE)
+EVERY = tuple(TECHNIQUES)
 
 
 def one(name: str, **effect: Any) -> dict[str, Technique]:
@@ -132,7 +132,7 @@ def test_the_weaker_evidence_wins() -> None:
 
 TYPES = st.sampled_from(types_with("rtx-pro-server-6000"))
 NAMES = st.sets(st.sampled_from(EVERY)).map(
-    lambda names: tuple({*names, *(n for it in names for n in TABLE[it].needs)})
+    lambda names: tuple({*names, *(n for it in names for n in TECHNIQUES[it].needs)})
 )
 SIZES = st.floats(min_value=0.1, max_value=2000)
 
@@ -146,7 +146,7 @@ def server(kind: str, size: float) -> Situation:
 @given(kind=TYPES, names=NAMES, size=SIZES, start=st.sampled_from(STARTS))
 def test_no_phase_is_negative_and_the_parts_sum_up(kind: str, names: tuple[str, ...], size: float, start: Any) -> None:
     about = server(kind, size)
-    phases = predicted(about, names, start, about.pool.types[0], TABLE)
+    phases = predicted(about, names, start, about.pool.types[0])
     assert all(it.value > 0 and it.source for it in phases.values())
     assert list(phases) == [phase for phase in PHASES if phase in phases]
     assert sum(by_evidence(phases).values()) == pytest.approx(total(phases))
@@ -157,7 +157,7 @@ def test_more_weights_never_start_faster(kind: str, names: tuple[str, ...], size
     totals = []
     for size in sizes:
         about = server(kind, size)
-        totals.append(total(predicted(about, names, start, about.pool.types[0], TABLE)))
+        totals.append(total(predicted(about, names, start, about.pool.types[0])))
     assert totals[0] <= totals[1] + 1e-9
 
 
@@ -165,13 +165,8 @@ def test_more_weights_never_start_faster(kind: str, names: tuple[str, ...], size
 def test_a_start_with_more_already_there_is_never_slower(names: tuple[str, ...], start: Any) -> None:
     about = article()
     kind = about.pool.types[0]
-    fresh, warm, again = (total(predicted(about, names, it, kind, TABLE)) for it in STARTS[:3])
+    fresh, warm, again = (total(predicted(about, names, it, kind)) for it in STARTS[:3])
     assert fresh >= warm >= again
-
-
-def test_the_table_of_the_tests_holds_every_step_of_the_article() -> None:
-    assert {name for names in STEPS.values() for name in names} - TABLE.keys() == {"front-proxy"}
-    assert TECHNIQUES.keys() <= TABLE.keys()
 
 
 def test_the_baseline_of_a_wake_is_empty() -> None:

@@ -40,14 +40,14 @@ def test_the_buffer_and_its_readers_fit_beside_the_engine() -> None:
 
 def test_the_reason_is_the_sum_and_what_decided_it() -> None:
     assert reason(situation()) == (
-        "64 readers x 0.17 GiB + buffer 31.1 GiB + engine 6.0 GiB = 48.0 GiB of 48 GiB (50 Gbit/s want 64)"
+        "64 readers x 0.17 GiB + buffer 31.1 GiB + engine 6.0 GiB = 48.0 GiB of 50 GiB (50 Gbit/s want 64)"
     )
     assert reason(situation(resources={"memoryGib": 40})) == (
         "16 readers x 0.17 GiB + buffer 31.1 GiB + engine 6.0 GiB = 39.8 GiB of 40 GiB (50 Gbit/s want 64; memory is"
         " short, and readers go first)"
     )
     assert reason(situation(model={"sizeGib": 60})) == (
-        "8 readers x 0.17 GiB + buffer 40.6 GiB + engine 6.0 GiB = 48.0 GiB of 48 GiB (50 Gbit/s want 64; memory is"
+        "8 readers x 0.17 GiB + buffer 42.6 GiB + engine 6.0 GiB = 50.0 GiB of 50 GiB (50 Gbit/s want 64; memory is"
         " short, and readers go first; the checkpoint has 61.2 GiB, so each refill is a wait)"
     )
 
@@ -66,10 +66,10 @@ def test_each_type_has_a_reason_of_its_own_and_the_pods_get_the_slowest_ones() -
     about = situation(nodes=L40S)
     assert reasons(about) == {
         "g6e.8xlarge": (
-            "32 readers x 0.17 GiB + buffer 31.1 GiB + engine 6.0 GiB = 42.6 GiB of 48 GiB (25 Gbit/s want 32)"
+            "32 readers x 0.17 GiB + buffer 31.1 GiB + engine 6.0 GiB = 42.6 GiB of 50 GiB (25 Gbit/s want 32)"
         ),
         "g6e.2xlarge": (
-            "8 readers x 0.17 GiB + buffer 31.1 GiB + engine 6.0 GiB = 38.5 GiB of 48 GiB (5 Gbit/s want 8)"
+            "8 readers x 0.17 GiB + buffer 31.1 GiB + engine 6.0 GiB = 38.5 GiB of 50 GiB (5 Gbit/s want 8)"
         ),
     }
     assert reason(about) == reasons(about)["g6e.2xlarge"]

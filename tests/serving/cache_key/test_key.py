@@ -41,6 +41,15 @@ MOVES: dict[str, tuple[Any, bool]] = {
     "preset": ("step-1", True),
     "techniques": ([], True),
     "replicas": (2, False),
+    "front.maxBodyMib": (10, False),
+    "front.bodySeconds": (10, False),
+    "front.readSeconds": (60, False),
+    "front.sendSeconds": (10, False),
+    "front.connections": (512, False),
+    "sleep.wake": ("external", False),
+    "sleep.idleSeconds": (60, False),
+    "sleep.holdSeconds": (10, False),
+    "sleep.drainSeconds": (10, False),
     "idle": ({"schedule": {"stop": "0 20 * * *", "start": "0 8 * * *", "timeZone": "UTC"}}, False),
     "rollout": ("surge", False),
     "resources.cpu": (5, False),
@@ -76,7 +85,18 @@ def test_the_fingerprint_moves_with_exactly_the_settings_that_are_not_neutral(
 
 def test_of_every_part_of_a_pod_it_is_decided_whether_it_is_in_the_key() -> None:
     """Where things are mounted is not (the cache's own place follows from the key), nor what runs around the engine."""
-    around = {"volumes", "mounts", "files", "parent", "before", "sidecars", "before_stop", "labels", "selected"}
+    around = {
+        "volumes",
+        "mounts",
+        "files",
+        "parent",
+        "before",
+        "sidecars",
+        "before_stop",
+        "labels",
+        "selected",
+        "walled",
+    }
     probes = {"started", "serving", "alive", "period"}
     assert {part.name for part in fields(Pod)} - around - probes == {"model", "flags", "env"}
 

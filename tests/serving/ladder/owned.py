@@ -4,7 +4,19 @@ from collections.abc import Mapping
 
 _CACHE = {"volumes[cache]", "volumeMounts[cache]", "volumes[programs]", "volumeMounts[programs]"}
 
+_FRONT = {
+    *("args[--host]", "args[--port]", "ports[http]", "startupProbe", "readinessProbe", "livenessProbe"),
+    *("initContainers[proxy]", "volumes[front-config]", "volumes[front]", "volumes[front-tokens]"),
+    *("volumes[front-programs]", "volumeMounts[front-programs]"),
+}
+
 OWNED: Mapping[str, set[str]] = {
+    "front-proxy": _FRONT,
+    "sleep-mode": {
+        *("args[--enable-sleep-mode]", "env[VLLM_SERVER_DEV_MODE].value", "livenessProbe", "lifecycle"),
+        *("initContainers[agent]", "initContainers[proxy]", "volumes[agent]", "volumeMounts[agent]"),
+        *("volumes[front-config]",),
+    },
     "streaming-loader": {
         "args[0]",
         "args[--load-format]",

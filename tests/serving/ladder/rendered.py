@@ -41,7 +41,7 @@ def rendered(names: Sequence[str], about: Situation | None = None) -> dict[str, 
 
 def flat(tree: Any, above: str = "") -> Iterator[tuple[str, Any]]:
     """Yield (path, value) of every leaf. Items of a list are told by their name, arguments by their flag."""
-    if isinstance(tree, dict):
+    if isinstance(tree, dict) and tree:
         for key, value in tree.items():
             yield from flat(value, f"{above}.{key}" if above else key)
     elif isinstance(tree, list) and tree and all(isinstance(item, dict) and "name" in item for item in tree):
@@ -76,7 +76,7 @@ def short(paths: set[str]) -> set[str]:
 
 
 def _short(path: str) -> str:
-    for whole in ("initContainers[", "volumes[", "volumeMounts["):
+    for whole in ("initContainers[", "volumes[", "volumeMounts[", "ports["):
         if path.startswith(whole):
             return path[: path.index("]") + 1]
     for whole in ("startupProbe", "readinessProbe", "livenessProbe", "lifecycle"):

@@ -31,6 +31,8 @@ from infra.naming import Place, partition_of
 from infra.network import Network, NetworkArgs
 from infra.pod_identity import PodIdentity, PodIdentityArgs
 from infra.priorities import Priorities, PrioritiesArgs
+from serving.front.agent_rights import AgentRights, AgentRightsArgs
+from serving.front.api_tokens import ApiTokens, ApiTokensArgs
 from serving.idle import ScheduleSettings
 from serving.idle.scheduled import ScheduledIdle, ScheduledIdleArgs
 from serving.jobs import Whose
@@ -186,6 +188,7 @@ def _server(name: str) -> VllmServerArgs:
         pools=GpuPools(f"{name}-pools", _gpu_pools(name)),
         programs=PodPrograms(f"{name}-programs", _programs(name)),
         priority="vllm-servers",
+        tokens=None,
         beside={},
     )
 
@@ -236,6 +239,20 @@ def _scheduled_idle(name: str) -> ScheduledIdleArgs:
     )
 
 
+def _api_tokens(name: str) -> ApiTokensArgs:
+    return ApiTokensArgs(
+        namespace=ServingNamespace(f"{name}-in", _namespace(f"{name}-in")), tokens=pulumi.Output.secret('"~^x$" 1;')
+    )
+
+
+def _agent_rights(name: str) -> AgentRightsArgs:
+    return AgentRightsArgs(
+        namespace=ServingNamespace(f"{name}-in", _namespace(f"{name}-in")),
+        namespace_name=name,
+        accounts={name: f"{name}-server"},
+    )
+
+
 ARGS: Mapping[type[pulumi.ComponentResource], Callable[[str], Any]] = {
     Network: _network,
     ModelBucket: _model_bucket,
@@ -258,6 +275,8 @@ ARGS: Mapping[type[pulumi.ComponentResource], Callable[[str], Any]] = {
     CacheBuild: _cache_build,
     WeightsOnboarding: _onboarding,
     ScheduledIdle: _scheduled_idle,
+    ApiTokens: _api_tokens,
+    AgentRights: _agent_rights,
 }
 """By component: a function from the name of an instance to its arguments. Other components that they need are made on
 the way, each with a name that follows from the instance's."""

@@ -14,6 +14,7 @@ _TEMPLATE = ("Deployment gemma", "CronJob gemma-cache-build")
 _KEY = (*_TEMPLATE, "RolePolicy gemma-publisher")
 """What differs when another cache is needed."""
 _GEMMA = stack_settings("dev")["servers"]["gemma"]
+_SLEEPING = ["streaming-loader", "node-cache", "cache-restore", "bytecode-cache", "front-proxy", "sleep-mode"]
 _CANDIDATE = {"version": "0.26.0", "args": {}}
 _KV = {"layers": 60, "kvHeads": 16, "headDim": 256, "slidingLayers": 50, "slidingWindow": 1024}
 _REFUSES = "it decides what is refused, and what the preview says of GPU memory"
@@ -165,4 +166,24 @@ SERVERS = (
     Toggle(path="servers.gemma.idle.schedule.stop", value="0 21 * * *", also=_ASLEEP, changes=_JOBS),
     Toggle(path="servers.gemma.idle.schedule.start", value="0 8 * * *", also=_ASLEEP, changes=_JOBS),
     Toggle(path="servers.gemma.idle.schedule.timeZone", value="UTC", also=_ASLEEP, changes=_JOBS),
+    *(
+        Toggle(
+            path=f"servers.gemma.{key}",
+            value=value,
+            also={"servers.gemma.techniques": _SLEEPING},
+            changes=("Deployment gemma",),
+            outputs=("servers",),
+        )
+        for key, value in {
+            "front.maxBodyMib": 10,
+            "front.bodySeconds": 10,
+            "front.readSeconds": 60,
+            "front.sendSeconds": 10,
+            "front.connections": 512,
+            "sleep.wake": "external",
+            "sleep.idleSeconds": 60,
+            "sleep.holdSeconds": 10,
+            "sleep.drainSeconds": 10,
+        }.items()
+    ),
 )

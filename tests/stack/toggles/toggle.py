@@ -69,7 +69,7 @@ def change(raw: dict[str, Any], path: str, value: Any) -> None:
     *above, last = path.split(".")
     node = raw
     for step in above:
-        node = node[step]
+        node = node.setdefault(step, {})  # a section that may be left out
     if value is ...:
         del node[last]
     else:

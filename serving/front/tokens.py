@@ -1,0 +1,41 @@
+"""The file of valid bearer tokens, as nginx reads it: one line of a `map` for each.
+
+nginx compares the plain strings of a map without regard to case (ngx_http_map_module), so each line is a regular
+expression, which does not. None of its comparisons takes the same time for every wrong token: a token has to be long
+enough that its bytes cannot be found out one by one over a network (24 characters at least).
+"""
+
+import re
+from collections.abc import Iterable
+
+SHORTEST, LONGEST = 24, 1024
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+"""RFC 6750, b64token. Nothing in it means anything to nginx but what `_escaped` takes care of."""
+
+
+class BadTokenError(Exception):
+    """A token that cannot stand in the file. The message never repeats it."""
+
+
+def token_map(tokens: Iterable[str]) -> str:
+    """Return the text of the file. Several tokens are valid beside each other, so that one can follow another.
+
+    Raises:
+        BadTokenError: none at all, one twice, or one that a header or the file cannot hold.
+    """
+    found = list(tokens)
+    if not found:
+        raise BadTokenError("no token: nobody could call the server")
+    for place, token in enumerate(found, 1):
+        if not _TOKEN.fullmatch(token):
+            raise BadTokenError(f"token {place}: expected letters, digits and -._~+/ with = at the end (RFC 6750)")
+        if not SHORTEST <= len(token) <= LONGEST:
+            raise BadTokenError(f"token {place}: {len(token)} characters; expected {SHORTEST} to {LONGEST}")
+        if token in found[: place - 1]:
+            raise BadTokenError(f"token {place}: stands there twice")
+    return "".join(f'"~^(?i:bearer) +{_escaped(token)}$" 1;\n' for token in found)
+
+
+def _escaped(token: str) -> str:
+    """Return the token as a regular expression. In brackets, not behind backslashes: nginx reads those first."""
+    return re.sub(r"[.+]", lambda sign: f"[{sign[0]}]", token)

@@ -1,0 +1,1 @@
+"""Techniques that put something in front of the engine."""

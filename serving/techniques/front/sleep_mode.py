@@ -1,0 +1,79 @@
+"""sleep-mode: an engine that nobody needs gives its GPU memory back, and is there again a second after a request.
+
+It is the last of all techniques: what it changes of the proxy is what front-proxy has left. Whether host memory holds
+what a sleep pins is the budget's to say (serving.budget.host_memory).
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from infra.instances import InstanceType
+from serving.budget.baseline import priming_seconds, wake_seconds
+from serving.budget.timeline import POD_STARTS
+from serving.front import AWAKE_LABEL, containers
+from serving.pod import Pod, Situation
+from serving.techniques.front.front_proxy import proxied
+from serving.techniques.technique import Effect, Provided, Technique
+
+
+def _wake(_before: float, situation: Situation, _kind: InstanceType) -> float:
+    return wake_seconds(situation)
+
+
+def _primed(_before: float, situation: Situation, _kind: InstanceType) -> float:
+    return priming_seconds(situation)
+
+
+def _apply(pod: Pod, situation: Situation, provided: Provided) -> Pod:
+    external = {AWAKE_LABEL: "true"} if situation.sleep.wake == "external" else {}
+    return replace(
+        proxied(
+            replace(
+                pod,
+                flags={**pod.flags, "enable-sleep-mode": True},
+                # without it /sleep, /wake_up and /is_sleeping do not exist, and the flag is for nothing (VLM-10)
+                env={**pod.env, "VLLM_SERVER_DEV_MODE": "1"},
+            ),
+            situation,
+            provided,
+            sleeps=True,
+        ),
+        before_stop=containers.engine_stop(situation.shutdown.drain_seconds),
+        labels={**pod.labels, **external},
+        selected={**pod.selected, **external},
+    )
+
+
+def _doubts(situation: Situation, _provided: Provided) -> Iterator[str]:
+    kind = situation.pool.types[0]
+    price = situation.pool.price(kind.name, situation.region)
+    cost = f"{price.usd:.2f} USD an hour on-demand" if price else "the price of its node"
+    yield (
+        f"a sleeping server costs what it costs awake ({cost} on {kind.name}); sleep pays when servers share a GPU,"
+        " which is a later capability: until then it buys a return in a second, and idle.schedule saves the money"
+    )
+
+
+SLEEP_MODE = Technique(
+    name="sleep-mode",
+    effects=(
+        Effect(
+            phase="wake",
+            starts=("wake",),
+            seconds=_wake,
+            evidence="measured",
+            source="article 000: 0.97 s; gpu.md 9: 0.68-0.86 s for 15.27 GiB on an H200",
+        ),
+        Effect(
+            phase="priming",
+            starts=POD_STARTS,
+            seconds=_primed,
+            evidence="estimated",
+            source="article 000: first sleep 12.8 s for 31 GiB (12.7 s for 15.3 GiB on an H200, gpu.md 9), then a wake",
+        ),
+    ),
+    flags=("enable-sleep-mode",),
+    needs=("front-proxy",),
+    doubts=_doubts,
+    apply=_apply,
+)

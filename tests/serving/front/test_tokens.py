@@ -1,0 +1,47 @@
+"""The file of tokens: what stands in it is what was meant, and what cannot is refused without being repeated."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from serving.front.tokens import BadTokenError, token_map
+
+TOKEN = "abcdefghijklmnopqrstuvwx"  # noqa: S105 - of the tests
+FORM = "token 1: expected letters, digits and -._~+/ with = at the end (RFC 6750)"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "said"),
+    [
+        ([], "no token: nobody could call the server"),
+        ([""], FORM),
+        (["short"], "token 1: 5 characters; expected 24 to 1024"),
+        ([TOKEN * 50], "token 1: 1200 characters; expected 24 to 1024"),
+        ([TOKEN, TOKEN], "token 2: stands there twice"),
+        *(
+            ([TOKEN + bad], FORM)
+            for bad in ('"', "'", "$", "\\", ";", "{", "}", " ", "\n", "\t", "\x00", "é", "#", "=a")
+        ),
+    ],
+    ids=repr,
+)
+def test_a_token_that_cannot_stand_in_the_file_is_refused_and_not_repeated(tokens: list[str], said: str) -> None:
+    with pytest.raises(BadTokenError) as refused:
+        token_map(tokens)
+    assert str(refused.value) == said
+
+
+@given(st.lists(st.from_regex(r"\A[A-Za-z0-9._~+/-]{24,60}={0,2}\Z"), min_size=1, max_size=4, unique=True), st.data())
+def test_each_line_is_met_by_its_own_token_and_no_other(tokens: list[str], data: st.DataObject) -> None:
+    lines = token_map(tokens).splitlines()
+    expressions = [re.compile(line.removeprefix('"~').removesuffix('" 1;')) for line in lines]
+    for token, expression in zip(tokens, expressions, strict=True):
+        assert expression.search(f"Bearer {token}")
+        other = data.draw(
+            st.sampled_from(tokens).map(lambda it: it[:-1]) | st.just(token.swapcase()) | st.just(f"{token}x")
+        )
+        if other != token:
+            assert not expression.search(f"Bearer {other}")
+        assert not expression.search(f"x Bearer {token}")
