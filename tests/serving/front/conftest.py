@@ -1,9 +1,17 @@
+import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from tests.serving.front.pod import Pod
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nginx() -> None:
+    """Without it nothing here would be tested, and in silence."""
+    if not shutil.which("nginx"):
+        pytest.fail("nginx is not on PATH: apt-get install nginx-light (.ci/run does)", pytrace=False)
 
 
 @pytest.fixture
