@@ -14,7 +14,7 @@ from serving.engine import OWN_FLAGS, TEARDOWN, argument_problems
 from serving.idle import idle_problems
 from serving.pod import Situation
 from serving.server import ServerSettings, situation
-from serving.techniques import flag_owners, refusals, unknown_techniques
+from serving.techniques import flag_owners, refusals, sidecars_take, unknown_techniques
 from serving.techniques.cache_restore import CACHE_RESTORE
 
 
@@ -98,15 +98,17 @@ def _disk(server: ServerSettings, pool: GpuPool, region: str) -> Iterator[Proble
 
 def _host(server: ServerSettings, pool: GpuPool, _region: str) -> Iterator[Problem]:
     resources = server.resources
-    for key, unit, asked, agents, offered in (
-        ("memoryGib", " MiB", resources.memory_gib * 1024, AGENTS_MEMORY, attrgetter("allocatable_memory")),
-        ("cpu", "m", resources.cpu * 1000, AGENTS_CPU, attrgetter("allocatable_cpu")),
+    cpu, memory = sidecars_take(server.chosen)
+    for key, unit, asked, beside, agents, offered in (
+        ("memoryGib", " MiB", resources.memory_gib * 1024, memory, AGENTS_MEMORY, attrgetter("allocatable_memory")),
+        ("cpu", "m", resources.cpu * 1000, cpu, AGENTS_CPU, attrgetter("allocatable_cpu")),
     ):
         least = min(pool.types, key=offered)
-        if asked + agents > offered(least):
+        if asked + beside + agents > offered(least):
+            more = f" + {beside}{unit} sidecars" if beside else ""
             yield (
                 ("resources", key),
-                f"{asked}{unit} + {agents}{unit} node agents = {asked + agents}{unit}"
+                f"{asked}{unit}{more} + {agents}{unit} node agents = {asked + beside + agents}{unit}"
                 f" > {offered(least)}{unit} allocatable on {least.name}",
             )
 

@@ -52,6 +52,12 @@ def images_beside(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(image for name in names if (it := TECHNIQUES.get(name)) for image in it.images)
 
 
+def sidecars_take(names: Sequence[str]) -> tuple[int, int]:
+    """Return the millicores and MiB that the sidecars of the named techniques ask for."""
+    taken = [TECHNIQUES[name].sidecars_take for name in names if name in TECHNIQUES]
+    return sum(cpu for cpu, _ in taken), sum(memory for _, memory in taken)
+
+
 def asked_of_nodes(names: Sequence[str]) -> tuple[NodeTechnique, ...]:
     """Return what the named techniques ask of the nodes of their server's pool, in order of the alphabet."""
     return tuple(sorted(it.node for name in names if (it := TECHNIQUES.get(name)) and it.node))

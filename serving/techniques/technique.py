@@ -79,6 +79,8 @@ class Technique:
     """Flags of `vllm serve` that it sets: no stack file may set them beside it."""
     images: tuple[str, ...] = ()
     """Upstream references that its containers run, beside the engine's."""
+    sidecars_take: tuple[int, int] = (0, 0)
+    """Millicores and MiB that its sidecars ask for, beside the engine."""
     node: NodeTechnique | None = None
     """What it asks of the nodes of the server's pool."""
     needs: tuple[str, ...] = ()

@@ -58,6 +58,7 @@ FRONT_PROXY = Technique(
     # it saves no seconds: with a key of its own vLLM leaves most of its paths open (gpu.md 0.8)
     effects=(),
     images=(front.IMAGE,),
+    sidecars_take=(containers.PROXY_CPU, containers.PROXY_MEMORY),
     doubts=_doubts,
     apply=_apply,
 )

@@ -72,6 +72,7 @@ SLEEP_MODE = Technique(
             source="article 000: first sleep 12.8 s for 31 GiB (12.7 s for 15.3 GiB on an H200, gpu.md 9), then a wake",
         ),
     ),
+    sidecars_take=(containers.AGENT_CPU, containers.AGENT_MEMORY),
     flags=("enable-sleep-mode",),
     needs=("front-proxy",),
     doubts=_doubts,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from serving.ladder import PRESETS, chosen
 from serving.pod import Situation
-from serving.techniques import TECHNIQUES, asked_of_nodes, refusals
+from serving.techniques import TECHNIQUES, asked_of_nodes, refusals, sidecars_take
 from tests.serving.ladder.owned import OWNED
 from tests.serving.ladder.rendered import difference, rendered, short
 from tests.serving.situations import situation
@@ -157,6 +157,17 @@ def test_local_weights_is_refused_beside_what_reads_from_the_bucket() -> None:
         "local-weights: not together with streaming-loader",
         "local-weights: not together with no-mount",
     ]
+
+
+@pytest.mark.parametrize("name", TECHNIQUES)
+def test_what_sidecars_take_is_what_they_ask_for(name: str) -> None:
+    spec = rendered(with_needs(name), ANY)["spec"]
+    asked = [
+        it["resources"]["requests"] for it in spec.get("initContainers", []) if it.get("restartPolicy") == "Always"
+    ]
+    cpu, memory = sidecars_take(with_needs(name))
+    assert sum(int(it["cpu"].removesuffix("m")) for it in asked) == cpu
+    assert sum(int(it["memory"].removesuffix("Mi")) for it in asked) == memory
 
 
 def test_what_a_server_asks_of_its_nodes_is_said_by_its_techniques() -> None:
