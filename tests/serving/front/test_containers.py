@@ -11,8 +11,6 @@ from serving.front import CONTROL_PORT, ENGINE_PORT, GATE_PORT, USER, VERDICT
 from serving.front.containers import PROGRAMS_FOLDER
 from serving.pod.template import template
 from serving.programs import PROXY, START, files
-from serving.techniques import refusals
-from serving.techniques.front.sleep_mode import warnings
 from tests.serving.situations import pod, situation
 
 ALONE = ["front-proxy"]
@@ -31,6 +29,7 @@ def spec(names: list[str], **sleep: Any) -> dict[str, Any]:
         service_account="gemma",
         labels={"app": "x"},
         node_selector={},
+        spread={},
     )
     return {**made["spec"], "metadata": made["metadata"]}
 
@@ -162,31 +161,6 @@ def test_the_proxy_needs_no_other_cache_and_sleeping_does() -> None:
     }
     assert bare.env == fronted.env
     assert sleeping.flags["enable-sleep-mode"] is True
-
-
-@pytest.mark.parametrize(
-    ("memory", "refused", "warned"),
-    [
-        (
-            46,
-            "host memory 30.5 GiB of weights x 1.40 pinned + 3.6 GiB base = 46.3 GiB > 46 GiB of resources.memoryGib",
-            "",
-        ),
-        (
-            47,
-            "",
-            "host memory 30.5 GiB of weights x 1.92 pinned + 3.6 GiB base = 62.2 GiB > 47 GiB of resources.memoryGib,"
-            " in the worst case that was published",
-        ),
-        (63, "", ""),
-    ],
-)
-def test_host_memory_is_refused_below_what_was_measured_and_warned_of_below_the_worst(
-    memory: int, refused: str, warned: str
-) -> None:
-    about = situation(resources={"memoryGib": memory})
-    assert list(refusals(SLEEPS, about)) == ([f"sleep-mode: {refused}"] if refused else [])
-    assert list(warnings(about)) == ([warned] if warned else [])
 
 
 def test_rendering_leaves_nothing_behind() -> None:
