@@ -19,13 +19,12 @@ def strategy(settings: ServerSettings) -> Manifest:
     return {"type": "Recreate"}
 
 
-def spread(settings: ServerSettings, labels: Mapping[str, str]) -> Manifest:
-    """Return the part of the pod's spec that spreads replicas; nothing for one.
+def spread(labels: Mapping[str, str]) -> Manifest:
+    """Return the part of the pod's spec that spreads replicas.
 
-    A wish, not a rule: a pod that waits for a zone that has no GPU serves nobody.
+    A wish, not a rule: a pod that waits for a zone that has no GPU serves nobody. Of one replica too, for which it says
+    nothing: a second one would else change the template, and restart the first.
     """
-    if settings.replicas == 1:
-        return {}
     return {
         "topologySpreadConstraints": [
             {

@@ -136,7 +136,7 @@ class VllmServer(pulumi.ComponentResource):
                     service_account=account.metadata.name,
                     labels=labels,
                     node_selector=node_selector(settings.pool, args.pool),
-                    spread=spread(settings, labels),
+                    spread=spread(labels),
                 ),
             },
             opts=pulumi.ResourceOptions(

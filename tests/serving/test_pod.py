@@ -118,8 +118,14 @@ def test_replicas_are_spread_and_go_one_at_a_time() -> None:
     assert deployment["replicas"] == 2
 
 
-def test_one_replica_is_neither_spread_nor_kept_from_a_drain(recording: Recording, spec: dict[str, Any]) -> None:
-    assert "topologySpreadConstraints" not in spec
+def test_another_number_of_replicas_changes_no_pod() -> None:
+    raw = stack_settings("dev")
+    one = record_program(raw).one(DEPLOYMENT).inputs["spec"]["template"]
+    raw["servers"]["gemma"]["replicas"] = 2
+    assert record_program(raw).one(DEPLOYMENT).inputs["spec"]["template"] == one
+
+
+def test_one_replica_is_not_kept_from_a_drain(recording: Recording) -> None:
     assert "kubernetes:policy/v1:PodDisruptionBudget" not in {one.kind for one in recording.registered}
 
 

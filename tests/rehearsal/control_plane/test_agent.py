@@ -47,6 +47,7 @@ def pod_template(names: list[str], about: Situation) -> dict[str, Any]:
         service_account=ACCOUNT,
         labels=LABELS,
         node_selector={"pool": "x"},
+        spread={},
     )
 
 

@@ -46,7 +46,10 @@ def asleep(state: Path, stack_file: Any) -> Path:
 
 def test_another_number_of_pods_arrives_with_the_next_start(asleep: Path, stack_file: Any) -> None:
     project = stack_file(settings(idle=IDLE, replicas=2))
-    assert changed(up("dev", project=project, state=asleep)) == {("update", "CronJob", "gemma-start")}
+    assert changed(up("dev", project=project, state=asleep)) == {
+        ("update", "CronJob", "gemma-start"),
+        ("create", "PodDisruptionBudget", "gemma"),
+    }
     assert changed(up("dev", project=project, state=asleep)) == set()
 
 

@@ -13,21 +13,22 @@ from tests.harness import stack_settings
 TYPES = ("g6e.2xlarge", "g7e.2xlarge", "g7e.4xlarge", "p5.48xlarge")
 
 
-def combinations() -> Iterator[tuple[str, str, str]]:
-    """Yield (preset, engine version, instance type)."""
-    yield from product(PRESETS, ENGINES, TYPES)
+def combinations(engine: str) -> Iterator[tuple[str, str]]:
+    """Yield (preset, instance type) of what each engine version is put on."""
+    assert engine in ENGINES
+    yield from product(PRESETS, TYPES)
 
 
 def server_name(preset: str, engine: str, kind: str) -> str:
     return f"{preset}-{engine}-{kind}".replace(".", "").replace("xlarge", "x").replace("situation", "")
 
 
-def stack_of_all(stack: str) -> dict[str, Any]:
+def stack_of_all(stack: str, engine: str) -> dict[str, Any]:
     """The stack's settings with a server for each combination, on pools for what their nodes are asked."""
     raw = stack_settings(stack)
     pool, server = raw["gpuPools"]["rtx-pro-6000"], raw["servers"]["gemma"]
     raw["gpuPools"], raw["servers"] = {}, {}
-    for preset, engine, kind in combinations():
+    for preset, kind in combinations(engine):
         asked = "-".join(asked_of_nodes(PRESETS[preset].techniques)) or "plain"
         name = f"{asked}-{kind}".replace(".", "-")
         type_ = catalogue()[kind]
