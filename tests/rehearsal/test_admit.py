@@ -35,7 +35,7 @@ def test_every_object_of_a_checked_in_stack_is_admitted(stack: str) -> None:
     # warm it is 8 s; a machine that does something else beside gets its time
     assert admission.seconds < 60
     assert kinds == {
-        *("Namespace", "ServiceAccount", "PersistentVolume", "PersistentVolumeClaim"),
+        *("Namespace", "ServiceAccount", "NetworkPolicy"),
         *("Deployment", "Pod of Deployment", "Service", "PriorityClass", "NodePool", "EC2NodeClass"),
         *("ConfigMap", "CronJob", "Pod of CronJob"),
         *(("Role", "RoleBinding") if any("idle" in it for it in stack_settings(stack)["servers"].values()) else ()),

@@ -27,6 +27,7 @@ CANDIDATE = {"version": "0.26.0", "image": "registry.example/vllm:v2", "args": {
 def test_every_object_of_a_server_is_admitted_whatever_its_caches(tmp_path: Path, server: dict[str, Any]) -> None:
     raw = stack_settings("dev")
     its = raw["servers"]["gemma"]
+    del its["preset"]
     raw["servers"]["gemma"] = {**its, **server, "engine": {**its["engine"], **server.get("engine", {})}}
     raw["gpuPools"]["rtx-pro-6000"]["maxGpus"] = 4
     admission = admit("dev", project=variant(tmp_path, raw), secrets=[*SECRETS, TOKEN])
