@@ -7,6 +7,8 @@ from typing import Any
 import pulumi
 import pytest
 
+from rehearsal.providers.values import SECRET as SECRET_VALUE
+from rehearsal.providers.values import SIGNATURE
 from serving.front import AWAKE_LABEL
 from serving.front.api_tokens import NAME
 from serving.techniques import doubts
@@ -42,6 +44,7 @@ def kinds(recording: Recording) -> set[str]:
 def test_tokens_reach_the_proxy_alone_and_no_output() -> None:
     found = recorded(secrets={"vllm-eks:apiTokens": f"{TOKEN}\n{NEXT}"})
     (secret,) = [it for it in found.all("kubernetes:core/v1:Secret") if it.inputs["metadata"]["name"] == NAME]
+    assert secret.inputs["stringData"][SIGNATURE] == SECRET_VALUE
     ((_, text),) = [(it, text) for it, text in found.strings() if it.urn == secret.urn and TOKEN in text]
     assert text.count("\n") == 2
     holders = {registration.urn for registration, text in found.strings() if TOKEN in text}
