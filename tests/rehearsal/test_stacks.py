@@ -8,10 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from rehearsal.plan.plan import UNKNOWN, Plan, PlannedResource
 from rehearsal.preview import preview
+from serving.ladder import PRESETS
 from tests.harness import ROOT, SECRETS, stack_recording, stack_settings
 
 INSIDE_EKS = "eks:index:Cluster$"
@@ -46,6 +48,16 @@ def test_the_plan_says_how_fast_each_server_will_start(stack: str) -> None:
     fresh = server["predicted"]["g7e.2xlarge"]["freshNode"]
     assert round(sum(fresh["phases"].values()), 1) == fresh["seconds"]
     assert f"{fresh['seconds']:.1f}" in said[0].text
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_is_one_changed_word_to_the_engine(tmp_path: Path, preset: str) -> None:
+    raw = stack_settings("dev")
+    raw["servers"]["gemma"]["preset"] = preset
+    plan = preview("dev", project=variant(tmp_path, raw))
+    techniques = plan.one("kubernetes:apps/v1:Deployment", "gemma").inputs["metadata"]["annotations"]
+    expected = dict.fromkeys((*PRESETS[preset].techniques, "front-proxy"))
+    assert techniques["vllm-eks/techniques"] == ",".join(expected)
 
 
 def test_addon_versions_are_left_to_aws_and_never_invented(stack: str) -> None:

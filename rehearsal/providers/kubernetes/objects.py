@@ -89,6 +89,8 @@ OBJECTS: dict[str, Object] = {
         computed=_job, replaces=("spec.completions", "spec.parallelism", "spec.selector", "spec.template")
     ),
     "kubernetes:batch/v1:CronJob": Object(),
+    "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy": Object(namespaced=False),
+    "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicyBinding": Object(namespaced=False),
     "kubernetes:networking.k8s.io/v1:NetworkPolicy": Object(),
     "kubernetes:policy/v1:PodDisruptionBudget": Object(),
     "kubernetes:rbac.authorization.k8s.io/v1:Role": Object(),

@@ -71,6 +71,18 @@ CASES = [
     ("CronJob", {"spec": {"schedule": "a"}}, {"spec": {"schedule": "b"}}, {"spec.schedule": "UPDATE"}),
     ("NetworkPolicy", {"spec": {"podSelector": {}}}, {"spec": {}}, {"spec.podSelector": "DELETE"}),
     (
+        "ValidatingAdmissionPolicy",
+        {"spec": {"failurePolicy": "Fail"}},
+        {"spec": {"failurePolicy": "Ignore"}},
+        {"spec.failurePolicy": "UPDATE"},
+    ),
+    (
+        "ValidatingAdmissionPolicyBinding",
+        {"spec": {"validationActions": ["Deny"]}},
+        {"spec": {"validationActions": ["Warn"]}},
+        {"spec.validationActions[0]": "UPDATE"},
+    ),
+    (
         "PodDisruptionBudget",
         {"spec": {"minAvailable": 1}},
         {"spec": {"minAvailable": 2}},
