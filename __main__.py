@@ -45,6 +45,8 @@ from serving.server import demand
 from serving.server.server import VllmServer, VllmServerArgs
 
 region, stack, secrets = settings.load()
+gpu_pools = stack.pools
+beside = demand.footprints_beside(stack.servers, gpu_pools, region)
 whose = Whose(account=stack.account.id, cluster=stack.name)
 place = Place(partition_of(region), region, stack.account.id)
 images = image_cache_facts(stack.image_cache, place)
@@ -103,7 +105,7 @@ identities = {
     )
     for name, server in stack.servers.items()
 }
-caches = builds(stack.servers, stack.pools, region)
+caches = builds(stack.servers, gpu_pools, region)
 publishers = {
     name: PodIdentity(
         f"{name}-publisher",
@@ -154,7 +156,7 @@ karpenter = Karpenter(
         settings=stack.karpenter,
         identity=karpenter_identity,
         cluster=cluster,
-        static_capacity=needs_static_capacity(stack.pools.values()),
+        static_capacity=needs_static_capacity(gpu_pools.values()),
     ),
     kubernetes,
 )
@@ -162,7 +164,7 @@ device_plugin = DevicePlugin("device-plugin", DevicePluginArgs(images=images, af
 pools = GpuPools(
     "gpu-pools",
     GpuPoolsArgs(
-        pools=stack.pools,
+        pools=gpu_pools,
         surroundings=Surroundings(
             cluster_name=stack.name,
             node_role=karpenter_identity.node_role_name,
@@ -170,7 +172,7 @@ pools = GpuPools(
             security_group_id=cluster.security_group_id,
             tags=stack.tags,
         ),
-        images={name: node_images(demand.engine_images(name, stack.servers), images) for name in stack.pools},
+        images={name: node_images(demand.engine_images(name, stack.servers), images) for name in gpu_pools},
         graces=demand.longest_grace_by_pool(stack.servers),
         after=[karpenter, device_plugin],
     ),
@@ -185,14 +187,14 @@ AgentRights(
     AgentRightsArgs(
         namespace=namespace,
         namespace_name=stack.namespace,
-        accounts=demand.woken_from_outside(stack.servers, stack.pools, region),
+        accounts=demand.woken_from_outside(stack.servers, gpu_pools, region),
     ),
     kubernetes,
 )
 WarmNodes(
     "warm-nodes",
     WarmNodesArgs(
-        pools=stack.pools,
+        pools=gpu_pools,
         sizes=demand.largest_by_pool(stack.servers),
         namespace=namespace.name,
         priority=priorities.warm_nodes,
@@ -207,7 +209,7 @@ servers = {
         VllmServerArgs(
             name=name,
             settings=server,
-            pool=stack.pools[server.pool],
+            pool=gpu_pools[server.pool],
             region=region,
             images=images,
             bucket=bucket.name,
@@ -218,7 +220,7 @@ servers = {
             programs=programs,
             priority=priorities.servers,
             tokens=tokens.secret,
-            beside=demand.footprints_beside(name, stack.servers, stack.pools, region),
+            beside=beside[name],
         ),
         kubernetes,
     )
@@ -282,7 +284,7 @@ outputs.export(
         "model_bucket": bucket.name,
         "image_prefixes": images.published,
         "image_repositories": images.own,
-        "gpu_pools": {name: published(name, pool, region) for name, pool in stack.pools.items()},
+        "gpu_pools": {name: published(name, pool, region) for name, pool in gpu_pools.items()},
         "servers": {
             name: {
                 "url": servers[name].url,

@@ -91,6 +91,7 @@ def catalogue() -> Mapping[str, InstanceType]:
         }
 
 
+@cache
 def types_with(product: str) -> tuple[str, ...]:
     """Return the usable types of a GPU product.
 

@@ -61,15 +61,17 @@ def _size(server: ServerSettings) -> PodSize:
 
 
 def footprints_beside(
-    name: str, servers: Mapping[str, ServerSettings], pools: Mapping[str, GpuPool], region: str
-) -> dict[str, Footprint]:
-    """Return what the other servers of a server's pool leave on the disk of a node, by their names."""
-    found = {}
-    for other, server in servers.items():
-        if other != name and server.pool == servers[name].pool:
-            about = situation(server, pools[server.pool], region)
-            found[other] = footprint(about, in_force(about, server.chosen))
-    return found
+    servers: Mapping[str, ServerSettings], pools: Mapping[str, GpuPool], region: str
+) -> dict[str, dict[str, Footprint]]:
+    """Return, by server, what the other servers of its pool leave on the disk of a node, by their names."""
+    left = {}
+    for name, server in servers.items():
+        about = situation(server, pools[server.pool], region)
+        left[name] = footprint(about, in_force(about, server.chosen))
+    return {
+        name: {other: left[other] for other in servers if other != name and servers[other].pool == server.pool}
+        for name, server in servers.items()
+    }
 
 
 def woken_from_outside(
