@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, cast, get_origin
 
+import pulumi
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -267,3 +268,20 @@ def _value(raw: Any, where: Sequence[str | int]) -> object:
         except (LookupError, TypeError):
             return raw  # pydantic puts its own marks behind the path of some values
     return raw
+
+
+def secret_text(
+    config: pulumi.Config, key: str, withdrawal: str = "withdraw that token and set a new one"
+) -> tuple[str | None, list[Complaint]]:
+    """Return the text of a secret key, None when there is none, and what is wrong with how it is kept.
+
+    Args:
+        config: of the project.
+        key: its name there.
+        withdrawal: what to do with a text that was stored in plain, and has leaked.
+    """
+    full = config.full_key(key)
+    text = config.get(key)
+    if text is not None and not pulumi.runtime.is_config_secret(full):
+        return None, [Complaint((full,), f"stored as plain text; {withdrawal} with --secret")]
+    return text, []

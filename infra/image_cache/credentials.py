@@ -10,7 +10,7 @@ import pulumi
 
 from infra.image_cache.settings import ImageCacheSettings
 from infra.image_cache.upstreams import UPSTREAMS
-from infra.section import Complaint
+from infra.section import Complaint, secret_text
 
 FORM = '{"username": "...", "accessToken": "..."}'
 """As ECR reads it from Secrets Manager."""
@@ -37,14 +37,12 @@ def credentials(
     for name, upstream in UPSTREAMS.items():
         if (key := upstream.credentials) is None:
             continue
-        text, full = config.get(key), config.full_key(key)
+        full = config.full_key(key)
+        text, wrong = secret_text(config, key)
+        complaints += wrong
         if text is None:
-            if name in settings.upstreams:
+            if name in settings.upstreams and not wrong:
                 complaints.append(_missing(name, full))
-        elif not pulumi.runtime.is_config_secret(full):
-            complaints.append(
-                Complaint((full,), "stored as plain text; withdraw that token and set a new one with --secret")
-            )
         elif name not in settings.upstreams:
             continue
         elif isinstance(parsed := _parsed(text), str):

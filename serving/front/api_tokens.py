@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_kubernetes.core.v1 import Secret
 
-from infra.section import Complaint
+from infra.section import Complaint, secret_text
 from serving.front import TOKENS_KEY
 from serving.front.tokens import BadTokenError, token_map
 from serving.namespace import ServingNamespace
@@ -25,16 +25,13 @@ def api_tokens(config: pulumi.Config) -> tuple[pulumi.Output[str] | None, list[C
     Args:
         config: of the project.
     """
-    full = config.full_key(TOKENS)
-    text = config.get(TOKENS)
+    text, wrong = secret_text(config, TOKENS, "withdraw those tokens and set new ones")
     if text is None:
-        return None, []
-    if not pulumi.runtime.is_config_secret(full):
-        return None, [Complaint((full,), "stored as plain text; withdraw those tokens and set new ones with --secret")]
+        return None, wrong
     try:
         return pulumi.Output.secret(token_map(text.split())), []
     except BadTokenError as error:
-        return None, [Complaint((full,), str(error))]
+        return None, [Complaint((config.full_key(TOKENS),), str(error))]
 
 
 @dataclass(frozen=True, kw_only=True)

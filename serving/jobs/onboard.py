@@ -15,7 +15,7 @@ from pulumi_kubernetes.core.v1 import Secret, ServiceAccount
 from infra.image_cache.rewrite import ImageCacheFacts, rewritten
 from infra.naming import ONBOARDING, shortened
 from infra.pod_identity import PodIdentity
-from infra.section import Complaint
+from infra.section import Complaint, secret_text
 from serving.jobs import Whose, never_by_itself, once
 from serving.jobs.small import IMAGE, SmallPod, small_pod
 from serving.model import ModelUri
@@ -74,14 +74,12 @@ def hugging_face_token(config: pulumi.Config) -> tuple[pulumi.Output[str] | None
     Args:
         config: of the project.
     """
-    full = config.full_key(TOKEN)
-    text = config.get(TOKEN)
+    text, wrong = secret_text(config, TOKEN)
     if text is None:
-        return None, []
-    if not pulumi.runtime.is_config_secret(full):
-        return None, [Complaint((full,), "stored as plain text; withdraw that token and set a new one with --secret")]
+        return None, wrong
     if not re.fullmatch(r"[!-~]+", text.strip()):
-        return None, [Complaint((full,), "not a token; expected the text that Hugging Face shows, such as hf_...")]
+        problem = "not a token; expected the text that Hugging Face shows, such as hf_..."
+        return None, [Complaint((config.full_key(TOKEN),), problem)]
     return pulumi.Output.secret(text.strip()), []
 
 
