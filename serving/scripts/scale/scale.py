@@ -12,13 +12,13 @@ import argparse
 import json
 import os
 import re
-import ssl
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import termination
+from authority import trusting
 from between import between
 from web import LaterError, RefusedError, Reply, UnclearError, Web, retried
 
@@ -32,17 +32,6 @@ AGAIN = frozenset({401, 409})
 """A token that kubelet is about to renew; an object that somebody else has just changed."""
 
 NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
-
-
-def trusting(authority: Path) -> ssl.SSLContext:
-    """Return what trusts the cluster's authority and no other.
-
-    Not `create_default_context`: from Python 3.13 on that wants key identifiers which the authority of an EKS cluster
-    does not have (kubernetes-client/python#2394).
-    """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.load_verify_locations(authority)
-    return context
 
 
 def server(env: Mapping[str, str]) -> str:
