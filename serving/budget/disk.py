@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from infra.instances import InstanceType
+from infra.node_boot import parallel_pull
 from infra.node_boot.disks import Disk
 from serving.budget import Problem
 from serving.model import GIB
@@ -25,8 +26,8 @@ SPARE = 15
 """Percent of the disk that must stay free: kubelet evicts pods when less than 10 % of its own file system or less than
 15 % of the images' is (kubernetes.io, node-pressure eviction, defaults). All of them lie on one array."""
 
-LOCAL_WEIGHTS, PARALLEL_PULL = "local-weights", "parallel-pull"
-"""Names of techniques: one keeps the weights on the node, one drops compressed layers once they are unpacked."""
+LOCAL_WEIGHTS = "local-weights"
+"""Name of the technique that keeps the weights on the node."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def footprint(situation: Situation, names: Sequence[str]) -> Footprint:
         names: all techniques that act on it, its pool's too.
     """
     # while it is unpacked, containerd holds both; SOCI's parallel pull discards each layer behind itself
-    pulled = 0.0 if PARALLEL_PULL in names else IMAGE_PULLED
+    pulled = 0.0 if parallel_pull.NAME in names else IMAGE_PULLED
     return Footprint(
         image=situation.engine.image_reference,
         image_gib=pulled + IMAGE_UNPACKED,

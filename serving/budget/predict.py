@@ -7,12 +7,10 @@ from serving.budget.baseline import as_known, baseline
 from serving.budget.timeline import PHASES, STARTS, Seconds, Start, Timeline, weaker
 from serving.pod import Situation
 from serving.techniques import TECHNIQUES
+from serving.techniques.node import WARM_NODES
 from serving.techniques.technique import Effect, Technique
 
 NOTHING = Seconds(0.0, "measured", "does not happen")
-
-WARM_NODES = "warm-nodes"
-"""The technique of a pool that keeps nodes without work."""
 
 
 def in_force(situation: Situation, techniques: Sequence[str]) -> tuple[str, ...]:
@@ -23,7 +21,7 @@ def in_force(situation: Situation, techniques: Sequence[str]) -> tuple[str, ...]
         techniques: its own.
     """
     pool = situation.pool
-    warm = (WARM_NODES,) if pool.warm_nodes or pool.capacity.static else ()
+    warm = (WARM_NODES.name,) if pool.warm_nodes or pool.capacity.static else ()
     return (*techniques, *pool.techniques, *warm)
 
 

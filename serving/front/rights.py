@@ -6,14 +6,12 @@ token names the pod (`authentication.kubernetes.io/pod-name`, Kubernetes 1.32 an
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import pulumi
 
 from serving.engine import PORT
 from serving.front import AWAKE_LABEL
-
-Manifest = dict[str, Any]
+from serving.front.containers import Manifest
 
 API = "admissionregistration.k8s.io/v1"
 RBAC = "rbac.authorization.k8s.io"

@@ -157,7 +157,7 @@ class VllmServer(pulumi.ComponentResource):
                 "selector": {**labels, **pod.selected},
                 "ports": [{"name": "http", "port": PORT, "target_port": "http", "protocol": "TCP"}],
             },
-            # its wait for endpoints ends only when a pod is there
+            # its wait for endpoints is over when a pod is there, and after 10 s without (pulumi-kubernetes#3142)
             opts=pulumi.ResourceOptions(parent=self, depends_on=[deployment]),
         )
         if pod.walled:

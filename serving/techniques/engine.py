@@ -6,7 +6,7 @@ from dataclasses import replace
 from infra.instances import InstanceType
 from serving.budget.timeline import POD_STARTS
 from serving.pod import Pod, Situation
-from serving.techniques.technique import Effect, Provided, Technique, saved, scaled
+from serving.techniques.technique import Effect, Provided, Technique, saved
 
 
 def _fork_refusals(situation: Situation) -> Iterator[str]:
@@ -110,17 +110,10 @@ def _plan(pod: Pod, _situation: Situation, _provided: Provided) -> Pod:
 
 
 STARTUP_PLAN = Technique(
-    # of no preset: it saved nothing that could be measured, and made the KV cache smaller (gpu.md 6)
+    # of no preset: it saved nothing that could be measured (engine init 18.3 s without, 19.7 s with it), and made the
+    # KV cache smaller (gpu.md 6)
     name="startup-plan",
-    effects=(
-        Effect(
-            phase="graphs",
-            starts=("restart",),
-            seconds=scaled(1.0),
-            evidence="measured",
-            source="gpu.md 6: engine init 18.3 s without, 19.7 s with a plan",
-        ),
-    ),
+    effects=(),
     needs=("node-cache",),
     apply=_plan,
 )

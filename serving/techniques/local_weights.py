@@ -26,6 +26,7 @@ from infra.instances import InstanceType
 from infra.model_bucket import MODELS as BUCKET_MODELS
 from serving import programs
 from serving.budget.baseline import over_the_wire
+from serving.budget.disk import LOCAL_WEIGHTS as NAME
 from serving.budget.disk import SPARE
 from serving.budget.host_memory import ENGINE_MEMORY
 from serving.engine import START_LIMIT
@@ -111,7 +112,7 @@ def _apply(pod: Pod, situation: Situation, provided: Provided) -> Pod:
 
 
 LOCAL_WEIGHTS = Technique(
-    name="local-weights",
+    name=NAME,
     effects=(
         Effect(
             phase="weights",

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+from infra.node_boot import parallel_pull, prepull
 from serving.pod import Situation
 from serving.techniques.technique import Effect, Technique, at_most, saved, scaled
 
 IMAGE_PREPULL = Technique(
-    name="image-prepull",
+    name=prepull.NAME,
     effects=(
         Effect(
             phase="image pull",
@@ -27,7 +28,7 @@ IMAGE_PREPULL = Technique(
 )
 
 PARALLEL_PULL = Technique(
-    name="parallel-pull",
+    name=parallel_pull.NAME,
     effects=(
         Effect(
             phase="image pull",
@@ -70,7 +71,7 @@ WARM_NODES = Technique(
             seconds=at_most(0.0),
             evidence="estimated",
             source="the node has waited, so its pre-pull is over (article 000, 6.1)",
-            beside=("image-prepull",),
+            beside=(prepull.NAME,),
         ),
     ),
     refusals=_warm_refusals,

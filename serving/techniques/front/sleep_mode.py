@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from infra.instances import InstanceType
 from serving.budget.baseline import priming_seconds, wake_seconds
+from serving.budget.host_memory import SLEEP_MODE as SLEEP_MODE_NAME
 from serving.budget.timeline import POD_STARTS
 from serving.front import AWAKE_LABEL, containers
 from serving.pod import Pod, Situation
@@ -55,7 +56,7 @@ def _doubts(situation: Situation, _provided: Provided) -> Iterator[str]:
 
 
 SLEEP_MODE = Technique(
-    name="sleep-mode",
+    name=SLEEP_MODE_NAME,
     effects=(
         Effect(
             phase="wake",
