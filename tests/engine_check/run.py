@@ -23,7 +23,8 @@ from tests.engine_check.client import until
 from tests.engine_check.pod.cluster import Cluster
 from tests.engine_check.pod.kubelet import Kubelet
 from tests.engine_check.pod.rendered import PORTS, Scratch, Wake, rendered
-from tests.engine_check.scene import ENGINE, Scene, free_ports, in_its_sleep
+from tests.engine_check.scene import ENGINE, Scene, in_its_sleep
+from tests.serving.front.pod import free_ports
 
 SLEEPS = ("front-proxy", "node-cache", "sleep-mode")
 DOES_NOT = ("front-proxy", "node-cache")

@@ -1,10 +1,7 @@
 """The pod of a check as others see it: clients at the proxy, `ops` at the agent, and the engine's own log."""
 
-import contextlib
 import json
-import random
 import re
-import socket
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,19 +21,6 @@ START = 300
 """Seconds that an engine may take here: 60 with nothing compiled, 30 later, on two cores that have nothing else."""
 
 _CALL = re.compile(r'"(GET|POST) (\S+) HTTP/1\.[01]" (\d+)')
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports that are free now, below those that the kernel gives to clients."""
-    found: list[int] = []
-    with contextlib.ExitStack() as stack:
-        while len(found) < count:
-            port = random.SystemRandom().randrange(12000, 32000)
-            each = stack.enter_context(socket.socket())
-            with contextlib.suppress(OSError):
-                each.bind(("127.0.0.1", port))
-                found.append(port)
-    return found
 
 
 @dataclass

@@ -6,6 +6,7 @@ from typing import Any
 from infra.gpu_pools import GpuPool
 from serving.cache_key import CacheKey
 from serving.pod import Pod, Situation, baseline
+from serving.pod.template import template
 from serving.server import ServerSettings
 from serving.server import situation as of
 from serving.techniques import applied
@@ -35,6 +36,20 @@ def provided(server: str = "gemma", key: CacheKey = KEY) -> Provided:
         front_programs="front-0123456789",
         tokens="front-tokens",
     )
+
+
+def templated(made: Pod, about: Situation, **changes: Any) -> Any:
+    """The pod's template as the program renders it; `changes`: of what only a stack decides."""
+    of_a_stack = {
+        "server": "gemma",
+        "image": "image",
+        "priority": "p",
+        "service_account": "s",
+        "labels": {"app": "x"},
+        "node_selector": {},
+        "spread": {},
+    }
+    return template(made, about, **{**of_a_stack, **changes})
 
 
 def pod(names: Sequence[str], about: Situation | None = None) -> Pod:

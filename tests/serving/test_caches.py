@@ -12,11 +12,10 @@ import build as build_program
 import restore as restore_program
 from serving.engine import HOME, ROOT
 from serving.pod import Pod
-from serving.pod.template import template
 from serving.programs import START, files
 from serving.techniques import refusals
 from tests.harness import record_program, stack_settings
-from tests.serving.situations import KEY, pod, situation
+from tests.serving.situations import KEY, pod, situation, templated
 
 CACHES = ["node-cache", "cache-restore", "bytecode-cache"]
 SYSTEM_FOLDERS = {"/", "/etc", "/usr", "/var", "/var/lib", "/var/lib/kubelet", "/root", "/home", "/mnt", "/proc"}
@@ -25,19 +24,7 @@ NON_ROOT = {"engine": {"user": 2000}}
 
 def rendered(names: list[str], **changes: Any) -> dict[str, Any]:
     about = situation(**changes)
-    labels = {"app": "x"}
-    made = template(
-        pod(names, about),
-        about,
-        server="gemma",
-        image="image",
-        priority="p",
-        service_account="s",
-        labels=labels,
-        node_selector={},
-        spread={},
-    )
-    return made["spec"]  # type: ignore[no-any-return]
+    return templated(pod(names, about), about)["spec"]  # type: ignore[no-any-return]
 
 
 def cache_volume(spec: dict[str, Any]) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from serving.engine import ENTRY_POINT, PORT
 from serving.front import containers
 from serving.front.tokens import token_map
 from serving.pod import Manifest, Pod
-from serving.pod.template import file_maps, template
+from serving.pod.template import file_maps
 from serving.programs import PROXY, START, files
-from tests.serving.situations import pod, situation
+from tests.serving.situations import pod, situation, templated
 
 REFUSED = ("--enable-sleep-mode",)
 """vLLM 0.26 supports sleep mode on GPUs alone. In development mode its paths are there all the same."""
@@ -86,8 +86,8 @@ def manifests(techniques: Sequence[str], wake: Wake = "on-request") -> tuple[Man
         sleep={"wake": wake, "idleSeconds": IDLE, "holdSeconds": HOLD},
     )
     made = pod(techniques, about)
-    names = {"server": SERVER, "image": "image", "priority": "priority", "service_account": SERVER}
-    return template(made, about, **names, labels={}, node_selector={}, spread={})["spec"], _content(made)
+    whose = {"server": SERVER, "priority": "priority", "service_account": SERVER, "labels": {}}
+    return templated(made, about, **whose)["spec"], _content(made)
 
 
 def rendered(scratch: Scratch, techniques: Sequence[str], wake: Wake = "on-request") -> Mapping[str, Container]:

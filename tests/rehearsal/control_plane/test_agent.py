@@ -14,7 +14,6 @@ from rehearsal.control_plane.client import ApiServer, Client
 from rehearsal.control_plane.objects.manifest import Report
 from serving.front import rights
 from serving.pod import Situation
-from serving.pod.template import template
 from tests.rehearsal.conftest import wait_for
 from tests.rehearsal.control_plane.conftest import lines
 from tests.rehearsal.control_plane.objects import made, namespace
@@ -22,7 +21,7 @@ from tests.serving.front.calls import Client as Caller
 from tests.serving.front.calls import check
 from tests.serving.front.pod import Pod
 from tests.serving.situations import pod as rendered
-from tests.serving.situations import situation
+from tests.serving.situations import situation, templated
 
 SPACE, ACCOUNT = "sleepers", "gemma-server"
 LABELS = {"app.kubernetes.io/name": "vllm", "app.kubernetes.io/instance": "gemma"}
@@ -38,16 +37,14 @@ def external(nodes: bool = True) -> Situation:
 
 
 def pod_template(names: list[str], about: Situation) -> dict[str, Any]:
-    return template(
+    return templated(  # type: ignore[no-any-return]
         rendered(names, about),
         about,
-        server="gemma",
         image="registry.example/vllm:1",
         priority="sleepers",
         service_account=ACCOUNT,
         labels=LABELS,
         node_selector={"pool": "x"},
-        spread={},
     )
 
 

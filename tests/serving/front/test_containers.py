@@ -9,9 +9,8 @@ from serving.cache_key.server import keyed
 from serving.engine import PORT
 from serving.front import CONTROL_PORT, ENGINE_PORT, GATE_PORT, USER, VERDICT
 from serving.front.containers import PROGRAMS_FOLDER
-from serving.pod.template import template
 from serving.programs import PROXY, START, files
-from tests.serving.situations import pod, situation
+from tests.serving.situations import pod, situation, templated
 
 ALONE = ["front-proxy"]
 SLEEPS = ["front-proxy", "sleep-mode"]
@@ -20,17 +19,7 @@ CACHED = ["front-proxy", "node-cache", "sleep-mode"]
 
 def spec(names: list[str], **sleep: Any) -> dict[str, Any]:
     about = situation(sleep=sleep)
-    made = template(
-        pod(names, about),
-        about,
-        server="gemma",
-        image="vllm:1",
-        priority="p",
-        service_account="gemma",
-        labels={"app": "x"},
-        node_selector={},
-        spread={},
-    )
+    made = templated(pod(names, about), about, image="vllm:1", service_account="gemma")
     return {**made["spec"], "metadata": made["metadata"]}
 
 

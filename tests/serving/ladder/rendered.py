@@ -6,10 +6,8 @@ from typing import Any
 import pulumi
 from pulumi.runtime.sync_await import _sync_await
 
-from serving.pod import Situation, baseline
-from serving.pod.template import template
-from serving.techniques import applied
-from tests.serving.situations import provided, situation
+from serving.pod import Situation
+from tests.serving.situations import pod, situation, templated
 
 
 def plain(tree: Any) -> Any:
@@ -25,18 +23,7 @@ def plain(tree: Any) -> Any:
 
 def rendered(names: Sequence[str], about: Situation | None = None) -> dict[str, Any]:
     about = about or situation()
-    made = template(
-        applied(baseline(about, "claim"), names, about, provided()),
-        about,
-        server="gemma",
-        image="image",
-        priority="p",
-        service_account="s",
-        labels={"app": "x"},
-        node_selector={},
-        spread={},
-    )
-    return plain(made)  # type: ignore[no-any-return]
+    return plain(templated(pod(names, about), about))  # type: ignore[no-any-return]
 
 
 def flat(tree: Any, above: str = "") -> Iterator[tuple[str, Any]]:
