@@ -65,7 +65,6 @@ bench-proxy: dev-dependencies  ## what the front proxy adds at 200 streams, in s
 
 real-engine: dev-dependencies  ## the pods' programs over the real vLLM on a CPU (5.7 GB, ten minutes)
 	@PYTHONPATH=$(PROGRAMS) $(RUN) -m tests.serving.scripts.real_engine .venv/real-engine
-	@PYTHONPATH=$(PROGRAMS) $(RUN) -m tests.serving.scripts.real_front .venv/real-engine
 
 lock: dev-dependencies  ## pin requirements*.in again
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements.in -o requirements.txt

@@ -79,7 +79,7 @@ class Stream:
         self.whole = False
         """It ended with `[DONE]` and the last chunk of HTTP."""
         self.broken = ""
-        self._lock, self._text = threading.Lock(), b""
+        self._lock, self._text = threading.Lock(), bytearray()
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         self._thread = threading.Thread(target=self._run, args=(body, headers), daemon=True)
         self._thread.start()
@@ -103,7 +103,11 @@ class Stream:
     @property
     def counted(self) -> int:
         """How many tokens the engine says that it has sent: one that is a part of a letter has no text yet."""
-        last = next((event for event in reversed(self.events) if event.startswith("{")), None)
+        # the end alone is read: whoever looks often would else read all that has arrived each time
+        with self._lock:
+            end = self._text[-4096:].decode(errors="ignore")
+        whole = [event.removeprefix("data: ") for event in end.split("\n\n")[:-1]]
+        last = next((event for event in reversed(whole) if event.startswith("{")), None)
         return json.loads(last)["usage"]["completion_tokens"] if last else 0
 
     @property

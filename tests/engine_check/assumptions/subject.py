@@ -39,7 +39,7 @@ class Subject:
 
     def running(self, tokens: int) -> Stream:
         """Return a stream that the engine counts, or one that has ended before it was seen."""
-        stream = self.stream(tokens, 0.001)
+        stream = self.stream(tokens, 0.005)
         until(lambda: self.agent("count").value > 0 or not stream.running, "it is not counted")
         return stream
 

@@ -16,6 +16,9 @@ SLEEP, WAKE = "/sleep?level=1&mode=wait", "/wake_up"
 ABORT = "/sleep?level=1"
 """vLLM's default mode."""
 
+LASTING = 500
+"""Tokens of a stream that goes on for seconds in both."""
+
 LOOK = 1.5
 """Seconds for which what must not happen is looked at."""
 
@@ -100,7 +103,7 @@ def _while_one_is_queued(subject: Subject) -> float:
 
 
 def _while_one_runs(subject: Subject) -> tuple[bool, float, bool]:
-    stream = subject.running(8000)
+    stream = subject.running(LASTING)
     found = _counts(subject)
     stream.leave()
     subject.quiet()
@@ -108,7 +111,7 @@ def _while_one_runs(subject: Subject) -> tuple[bool, float, bool]:
 
 
 def _sleep_while_one_runs(subject: Subject) -> tuple[str, bool]:
-    stream = subject.running(3000)
+    stream = subject.running(LASTING)
     running = stream.running
     subject.get(SLEEP, "POST")
     stream.join()
@@ -132,7 +135,7 @@ def _stream(subject: Subject) -> tuple[Any, ...]:
 
 
 def _gone(subject: Subject) -> float:
-    stream = subject.running(8000)
+    stream = subject.running(LASTING)
     stream.leave()
     subject.quiet()
     return subject.agent("count").value
@@ -144,7 +147,7 @@ def _whose(subject: Subject) -> bool:
 
 
 def _ends(subject: Subject) -> tuple[Any, ...]:
-    stream = subject.running(8000)
+    stream = subject.running(LASTING)
     subject.terminate()
     until(lambda: subject.agent("health").gone or not stream.running, "its port stays open")
     refused = subject.agent("health").gone and subject.get("/v1/models").body == "ConnectionRefusedError"

@@ -66,7 +66,7 @@ def before_SIGTERM_the_agent_is_told_and_what_still_comes_is_served(scene: Scene
     scene.reaches("stopping")
     assert not scene.ready()
     scene.served()
-    scene.running = scene.lasting(60)
+    scene.running = scene.lasting(30)
     hook.join(60)
     assert done, "the preStop hook does not end"
     answer, took = done[0]

@@ -17,6 +17,7 @@ from serving.front.tokens import token_map
 from serving.pod import Manifest, Pod
 from serving.pod.template import file_maps
 from serving.programs import PROXY, START, files
+from tests.engine_check.environment import Engine
 from tests.serving.situations import pod, situation, templated
 
 REFUSED = ("--enable-sleep-mode",)
@@ -62,8 +63,7 @@ class Scratch:
     """Where the pod is on this machine."""
 
     folder: Path
-    engine: Path
-    """Folder with `venv` and `model`."""
+    engine: Engine
     ports: Mapping[int, int]
     """By the pod's port."""
     cluster: Mapping[str, str] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Scratch:
 
     def volume(self, name: str) -> Path:
         """Return the folder of a volume."""
-        return self.engine / "model" if name == "models" else self.folder / "volumes" / name
+        return self.engine.model if name == "models" else self.folder / "volumes" / name
 
     def port(self, port: int) -> int:
         """Return where a port of the pod is."""
@@ -146,7 +146,7 @@ def _container(manifest: Mapping[str, Any], scratch: Scratch) -> Container:
     }
     engine = any(mount["name"] == "models" for mount in manifest["volumeMounts"])
     # the engine's image has its Python first; that of nginx has nothing of the kind
-    programs = "" if manifest["name"] == containers.PROXY else f"{scratch.engine}/venv/bin:"
+    programs = "" if manifest["name"] == containers.PROXY else f"{scratch.engine.binaries}:"
     stop = manifest.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", [])
     return Container(
         name=manifest["name"],

@@ -32,9 +32,11 @@ SURROUNDINGS = Surroundings(
 def raw(product: str = "l4", **changes: Any) -> dict[str, Any]:
     """A pool as a stack file spells it, right until a test breaks it."""
     static = isinstance(changes.get("capacity"), dict) and "static" in changes["capacity"]
+    # a product that no type can have is a mistake under test, and comes with types of its own
+    fitting = list(types_with(product)) if isinstance(product, str) else []
     return {
         "product": product,
-        "instanceTypes": list(types_with(product))[:1] if static else list(types_with(product)),
+        "instanceTypes": fitting[:1] if static else fitting,
         "capacity": "spot-first",
         "maxGpus": 8,
         "ami": AMIS["al2023"],

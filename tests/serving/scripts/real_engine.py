@@ -38,7 +38,7 @@ def run(*command: object, **env: str) -> str:
 
 def main(folder: Path) -> None:
     made = environment.engine()
-    binaries = made / "venv/bin"
+    binaries = made.binaries
     root, node, port = folder / "vllm-cache", folder / "node", str(free_port())
     shutil.rmtree(root, ignore_errors=True)
     shutil.rmtree(node, ignore_errors=True)
@@ -57,7 +57,7 @@ def main(folder: Path) -> None:
         "AWS_ACCESS_KEY_ID": "key",
         "AWS_SECRET_ACCESS_KEY": "not-a-secret",
     }
-    engine = ["vllm", "serve", made / "model", "--port", port, "--max-model-len", "1024", "--max-num-seqs", "8"]
+    engine = ["vllm", "serve", made.model, "--port", port, "--max-model-len", "1024", "--max-num-seqs", "8"]
     engine += ["--enforce-eager"]
     where = ["--bucket", BUCKET, *(part for name, value in FOLDER.items() for part in (f"--{name}", value))]
     python = binaries / "python"
