@@ -30,9 +30,12 @@ def preview(
     with rehearsed(stack, project=project, secrets=secrets, state=state) as rehearsal:
         # The events lack dependencies; the engine's own plan has them.
         goals = rehearsal.place.temporary / "plan.json"
+        # A preview saves nothing; by default the engine puts the whole state together after each resource all the same.
+        workspace = rehearsal.stack.workspace
+        workspace.env_vars = {**workspace.env_vars, "PULUMI_SKIP_CHECKPOINTS": "true"}
         attempt(rehearsal, recording, lambda: rehearsal.stack.preview(on_event=recording.listen, plan=str(goals)))
         plans = json.loads(goals.read_text(encoding="utf-8"))["resourcePlans"]
-        name = rehearsal.stack.workspace.project_settings().name
+        name = workspace.project_settings().name
     plan = recording.plan(
         name,
         stack,

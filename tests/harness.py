@@ -4,7 +4,7 @@ import copy
 import json
 import os
 import runpy
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -94,21 +94,22 @@ def record_program(
 def record_main(main: Path, *, preview: bool = False, **given: Any) -> Recording:
     """Run a `__main__.py` under mocks (`given` as for `record`); the recording has its outputs too."""
     exported: dict[str, Any] = {}
+    last: list[Callable[[], Awaitable[None]]] = []
 
     def run() -> None:
-        original = pulumi.export
-        pulumi.export = lambda name, value: exported.update({name: value})
+        originals = pulumi.export, pulumi.run
+        pulumi.export, pulumi.run = lambda name, value: exported.update({name: value}), last.append
         try:
             runpy.run_path(str(main), run_name="__main__")
         finally:
-            pulumi.export = original
+            pulumi.export, pulumi.run = originals
 
     recording = record(run, preview=preview, **given)
     resolved: dict[str, Any] = {}
 
     @pulumi.runtime.test
-    def resolve() -> pulumi.Output[None]:
-        return pulumi.Output.from_input(exported).apply(resolved.update)
+    def resolve() -> pulumi.Output[list[None]]:
+        return pulumi.Output.all(pulumi.Output.from_input(exported).apply(resolved.update), *(end() for end in last))
 
     if not preview:
         resolve()

@@ -1,5 +1,6 @@
 """Outputs: exported and read from one declaration."""
 
+import asyncio
 import json
 import re
 from typing import Any
@@ -91,3 +92,24 @@ def test_no_output_is_secret_or_unknown(recording: Recording) -> None:
         "gpuPools",
         "servers",
     }
+
+
+def test_registrations_have_begun_when_the_program_s_last_line_has_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the SDK waits in a way that takes the square of what is open."""
+    ends: list[Any] = []
+    monkeypatch.setattr(pulumi, "run", ends.append)
+    monkeypatch.setattr(pulumi, "export", lambda *_: None)
+    outputs.export(dict.fromkeys(outputs.Platform.model_fields))
+    begun: list[str] = []
+
+    async def registration() -> None:
+        begun.append("registration")
+
+    async def program() -> None:
+        task = asyncio.ensure_future(registration())
+        await ends[0]()
+        assert begun == ["registration"]
+        await task
+
+    asyncio.run(program())
+    assert len(ends) == 1
