@@ -1,11 +1,13 @@
 """What must fit between the sections of the stack file. A check yields complaints over the sections that it names."""
 
+import math
 from collections.abc import Iterator, Mapping
 
 from infra.cluster.cluster import ClusterSettings
 from infra.gpu_pools import GpuPool
 from infra.gpu_pools.checks import address_problems, demand_problems
 from infra.gpu_pools.device_plugin import node_images
+from infra.gpu_pools.updates import minutes
 from infra.gpu_pools.warm_nodes import pause_deployment
 from infra.iam import foreign
 from infra.image_cache.rewrite import image_cache_facts, image_problems
@@ -20,7 +22,7 @@ from infra.node_boot import boot_problems
 from infra.providers import AccountSettings
 from infra.section import Complaint, nearest, readable, shown
 from serving.server import ServerSettings
-from serving.server.demand import booting, engine_images, node_technique_problems, pool_demand
+from serving.server.demand import booting, engine_images, node_technique_problems, pool_demand, slowest_return
 from serving.server.fit import PLACEMENT_RULES, SERVER_RULES
 from serving.techniques import asked_of_nodes
 
@@ -164,6 +166,25 @@ def _pools_large_enough(gpu_pools: Mapping[str, GpuPool], servers: Mapping[str, 
             yield Complaint(("gpuPools", name, *path), problem)
 
 
+def _nodes_stay_for_a_return(
+    region: str, gpu_pools: Mapping[str, GpuPool], servers: Mapping[str, ServerSettings]
+) -> Iterator[Complaint]:
+    """A node that goes sooner costs more starts than it saves; the time limit of a start has nothing to do with it."""
+
+    def one(name: str, pool: GpuPool) -> Iterator[Complaint]:
+        seconds, whose = slowest_return(name, pool, servers, region)
+        least = math.ceil(seconds / 60)
+        if minutes(pool.consolidate_after) < least:
+            yield Complaint(
+                ("gpuPools", name, "consolidateAfter"),
+                f"{shown(pool.consolidate_after)}; a return costs {seconds:.0f} s ({whose}); expected never, or"
+                f" {least}m and more",
+            )
+
+    for name, pool in gpu_pools.items():
+        yield from readable(one(name, pool))
+
+
 def _addresses_for_nodes(
     network: NetworkSettings, cluster: ClusterSettings, gpu_pools: Mapping[str, GpuPool]
 ) -> Iterator[Complaint]:
@@ -218,6 +239,7 @@ CHECKS = (
     _servers_beside_pause_pods,
     _servers_on_their_pools,
     _pools_large_enough,
+    _nodes_stay_for_a_return,
     _addresses_for_nodes,
     _boots,
     _karpenter_of_the_cluster,

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from infra.gpu_pools import GpuPool
 from infra.gpu_pools.checks import Demand
-from infra.gpu_pools.pool import window_problem
+from infra.gpu_pools.pool import SLOWEST_RETURN, window_problem
 from infra.gpu_pools.warm_nodes import PodSize
 from infra.naming import server_service_account
 from serving.budget.disk import Footprint, footprint
-from serving.budget.predict import in_force
+from serving.budget.predict import in_force, predictions
+from serving.budget.timeline import total
 from serving.server import ServerSettings, situation
 from serving.techniques import asked_of_nodes, images_beside, shaped
 
@@ -72,6 +73,24 @@ def footprints_beside(
         name: {other: left[other] for other in servers if other != name and servers[other].pool == server.pool}
         for name, server in servers.items()
     }
+
+
+def slowest_return(name: str, pool: GpuPool, servers: Mapping[str, ServerSettings], region: str) -> tuple[float, str]:
+    """Return what a pod costs that finds no node: the longest predicted start of a pool's servers, and whose it is.
+
+    Returns:
+        (seconds, the server and the type); for a pool without servers the slowest start that was measured.
+    """
+    starts = [(float(SLOWEST_RETURN), "the slowest measured start: no server of this stack runs here")]
+    its = {key: server for key, server in servers.items() if server.pool == name}
+    if its:
+        starts = [
+            (total(kinds["fresh node"]), f"servers.{key} on {kind}, predicted")
+            for key, server in its.items()
+            for about in (situation(server, pool, region),)
+            for kind, kinds in predictions(about, in_force(about, server.chosen)).items()
+        ]
+    return max(starts)
 
 
 def woken_from_outside(
