@@ -25,7 +25,8 @@ NODE_LIMIT, PULL_LIMIT, RESTORE_LIMIT = 900, 600, 120
 may take, which saves 125 to 160 s (gpu.md 2)."""
 
 PROGRESS_DEADLINE = NODE_LIMIT + PULL_LIMIT + RESTORE_LIMIT + START_LIMIT + STARTUP_SLACK
-PULUMI_TIMEOUT = PROGRESS_DEADLINE + 300
+PULUMI_SLACK = 300
+"""Seconds that Pulumi waits for a Deployment beyond its deadline, so that it can say what Kubernetes said."""
 
 TEARDOWN = 5
 """Seconds from the last request to the end of the process (3.8 s measured, gpu.md 10)."""
@@ -40,7 +41,7 @@ REPOSITORY = "vllm/vllm-openai"
 ENTRY_POINT = ("vllm", "serve")
 """Of its images. A pod whose engine has a parent names it; all others leave it to the image."""
 
-_ONE_NODE = "one server runs on one node: a model over several nodes is a later capability, not built yet"
+ONE_NODE = "one server runs on one node: a model over several nodes is a later capability, not built yet"
 _TENSOR_PARALLEL = "the pod asks for engine.tensorParallel GPUs, and the pool's limit counts only those"
 
 REFUSED = {
@@ -53,19 +54,19 @@ REFUSED = {
     "ssl-certfile": "probes and clients speak plain HTTP inside the cluster",
     "model": "the model is the server's model.uri",
     "hf-token": "a token on the command line is in the pod spec and in the log",
-    "nnodes": _ONE_NODE,
-    "node-rank": _ONE_NODE,
-    "master-addr": _ONE_NODE,
-    "master-port": _ONE_NODE,
-    "distributed-executor-backend": _ONE_NODE,
-    "data-parallel-address": _ONE_NODE,
-    "data-parallel-backend": _ONE_NODE,
-    "data-parallel-external-lb": _ONE_NODE,
-    "data-parallel-hybrid-lb": _ONE_NODE,
-    "data-parallel-multi-port-external-lb": _ONE_NODE,
-    "data-parallel-rank": _ONE_NODE,
-    "data-parallel-rpc-port": _ONE_NODE,
-    "data-parallel-start-rank": _ONE_NODE,
+    "nnodes": ONE_NODE,
+    "node-rank": ONE_NODE,
+    "master-addr": ONE_NODE,
+    "master-port": ONE_NODE,
+    "distributed-executor-backend": ONE_NODE,
+    "data-parallel-address": ONE_NODE,
+    "data-parallel-backend": ONE_NODE,
+    "data-parallel-external-lb": ONE_NODE,
+    "data-parallel-hybrid-lb": ONE_NODE,
+    "data-parallel-multi-port-external-lb": ONE_NODE,
+    "data-parallel-rank": ONE_NODE,
+    "data-parallel-rpc-port": ONE_NODE,
+    "data-parallel-start-rank": ONE_NODE,
     "pipeline-parallel-size": _TENSOR_PARALLEL,
     "data-parallel-size": _TENSOR_PARALLEL,
     "data-parallel-size-local": _TENSOR_PARALLEL,

@@ -89,8 +89,8 @@ def _nodes(pods: Iterable[PodSize], types: Sequence[InstanceType]) -> int:
     kind = max(types, key=lambda each: (each.allocatable_memory, each.allocatable_cpu))
     whole = (kind.gpus, kind.allocatable_cpu - AGENTS_CPU, kind.allocatable_memory - AGENTS_MEMORY)
     nodes: list[tuple[int, ...]] = []
-    for pod in sorted(pods, key=lambda each: (each.gpus, each.memory_gib, each.cpu), reverse=True):
-        asked = (pod.gpus, pod.cpu * 1000, pod.memory_gib * 1024)
+    for pod in sorted(pods, key=lambda each: (each.gpus, each.memory, each.cpu), reverse=True):
+        asked = (pod.gpus, pod.cpu, pod.memory)
         place = next((at for at, free in enumerate(nodes) if all(map(le, asked, free))), None)
         if place is None:
             nodes.append(whole)

@@ -44,9 +44,7 @@ class GpuPool(Section):
     warm_nodes: Annotated[Whole, Field(ge=0, le=100)] = Field(
         description="a whole number of nodes, 0 to 100, that stay ready without work"
     )
-    consolidate_after: Duration = Field(
-        description="how long an empty node stays: never, or a time such as 10m or 2h"
-    )
+    consolidate_after: Duration = Field(description="how long an empty node stays: never, or a time such as 10m or 2h")
     update_window: UpdateWindow = Field(
         description="always, never or {schedule: cron in UTC, duration: ...}: when changed nodes are replaced"
     )

@@ -22,11 +22,12 @@ NOBODY = 65535
 
 @dataclass(frozen=True, kw_only=True)
 class PodSize:
-    """What a pod asks of its node: the largest server of a pool."""
+    """What a pod asks of its node, all of its containers together."""
 
     cpu: int
-    """In vCPUs."""
-    memory_gib: int
+    """In millicores."""
+    memory: int
+    """In MiB."""
     gpus: int
 
 
@@ -119,7 +120,7 @@ def deployment(name: str, pool: GpuPool, size: PodSize, image: str, priority: pu
                         "image": image,
                         "imagePullPolicy": "IfNotPresent",
                         "resources": {
-                            "requests": {"cpu": str(size.cpu), "memory": f"{size.memory_gib}Gi", **gpus},
+                            "requests": {"cpu": f"{size.cpu}m", "memory": f"{size.memory}Mi", **gpus},
                             "limits": gpus,
                         },
                         "securityContext": {

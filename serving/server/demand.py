@@ -11,7 +11,7 @@ from serving.budget.disk import Footprint, footprint
 from serving.budget.predict import in_force, predictions
 from serving.budget.timeline import total
 from serving.server import ServerSettings, situation
-from serving.techniques import asked_of_nodes, images_beside, shaped
+from serving.techniques import asked_of_nodes, images_beside, shaped, sidecars_take
 
 
 def pool_demand(name: str, servers: Mapping[str, ServerSettings]) -> dict[str, Demand]:
@@ -58,7 +58,12 @@ def _listed(names: Iterable[str]) -> str:
 
 def _size(server: ServerSettings) -> PodSize:
     resources = server.resources
-    return PodSize(cpu=resources.cpu, memory_gib=resources.memory_gib, gpus=server.engine.tensor_parallel)
+    cpu, memory = sidecars_take(server.chosen)
+    return PodSize(
+        cpu=resources.cpu * 1000 + cpu,
+        memory=resources.memory_gib * 1024 + memory,
+        gpus=server.engine.tensor_parallel,
+    )
 
 
 def footprints_beside(
@@ -127,7 +132,7 @@ def largest_by_pool(servers: Mapping[str, ServerSettings]) -> dict[str, PodSize]
         before = sizes.get(server.pool, size)
         sizes[server.pool] = PodSize(
             cpu=max(before.cpu, size.cpu),
-            memory_gib=max(before.memory_gib, size.memory_gib),
+            memory=max(before.memory, size.memory),
             gpus=max(before.gpus, size.gpus),
         )
     return sizes

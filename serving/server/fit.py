@@ -5,17 +5,20 @@ from contextlib import suppress
 from operator import attrgetter
 
 from infra.gpu_pools import AGENTS_CPU, AGENTS_MEMORY, LONGEST_GRACE, GpuPool
+from infra.instances import catalogue, types_with
 from serving.arguments import BadArgumentError
 from serving.budget import Problem, disk, gpu_memory, host_memory
 from serving.budget.disk import Footprint
 from serving.budget.predict import in_force
 from serving.cache_key.server import server_key
-from serving.engine import OWN_FLAGS, TEARDOWN, argument_problems
+from serving.engine import ONE_NODE, OWN_FLAGS, TEARDOWN, argument_problems
 from serving.idle import idle_problems
 from serving.pod import Situation
 from serving.server import ServerSettings, situation
 from serving.techniques import flag_owners, refusals, sidecars_take, unknown_techniques
 from serving.techniques.cache_restore import CACHE_RESTORE
+from serving.techniques.front.front_proxy import FRONT_PROXY
+from serving.techniques.front.sleep_mode import SLEEP_MODE
 
 
 def _shutdown(server: ServerSettings) -> Iterator[Problem]:
@@ -78,9 +81,14 @@ def _candidate_placed(server: ServerSettings, pool: GpuPool, region: str) -> Ite
 
 def _gpus(server: ServerSettings, pool: GpuPool, _region: str) -> Iterator[Problem]:
     wanted = server.engine.tensor_parallel
+    most = max(catalogue()[name].gpus for name in types_with(pool.product))
+    beyond = f"; {ONE_NODE}" if wanted > most else ""
     for kind in pool.types:
         if kind.gpus < wanted:
-            yield ("engine", "tensorParallel"), f"{wanted} GPUs > {kind.gpus} on {kind.name} of pool {server.pool}"
+            yield (
+                ("engine", "tensorParallel"),
+                f"{wanted} GPUs > {kind.gpus} on {kind.name} of pool {server.pool}{beyond}",
+            )
 
 
 def _gpu_memory(server: ServerSettings, pool: GpuPool, region: str) -> Iterator[Problem]:
@@ -130,6 +138,31 @@ _ONCE_PLACED = (_gpus, _gpu_memory, _host, _host_memory, _disk, _techniques)
 
 PLACEMENT_RULES = (*_ONCE_PLACED, _candidate_placed, _idle)
 """What holds for a server on the nodes of its pool, in a region."""
+
+
+_UNPREDICTED = ("compilation-config", "cudagraph-capture-sizes", "enforce-eager", "max-cudagraph-capture-size")
+"""Arguments that change what compiling and graphs take, in ways that nobody measured here."""
+
+_OWN_SECTION = {"front": FRONT_PROXY.name, "sleep": SLEEP_MODE.name}
+
+
+def without_effect(server: ServerSettings, *, tokens: bool) -> Iterator[Problem]:
+    """Yield what the settings say, and nothing comes of it.
+
+    Args:
+        server: the settings.
+        tokens: the stack has tokens for its servers' clients.
+    """
+    for section, technique in _OWN_SECTION.items():
+        if section in server.model_fields_set and technique not in server.chosen:
+            yield (section,), f"does nothing without the technique {technique}"
+    if server.preset == "nightly-idle" and server.idle is None:
+        yield ("preset",), "nightly-idle without idle.schedule never stops, and costs what it costs by day"
+    if tokens and FRONT_PROXY.name not in server.chosen:
+        yield ("techniques",), f"the stack has tokens, and without {FRONT_PROXY.name} nothing here asks for one"
+    for flag in _UNPREDICTED:
+        if flag in server.engine.args:
+            yield ("engine", "args", flag), "changes the start, and the prediction does not know how"
 
 
 def warnings(about: Situation, techniques: Sequence[str], beside: Mapping[str, Footprint]) -> Iterator[Problem]:

@@ -19,7 +19,7 @@ from infra.pod_identity import PodIdentity
 from serving.budget.disk import Footprint
 from serving.budget.report import mapping, report
 from serving.cache_key.server import server_key
-from serving.engine import PORT, PROGRESS_DEADLINE, PULUMI_TIMEOUT
+from serving.engine import PORT, PULUMI_SLACK
 from serving.front import IMAGE as PROXY_IMAGE
 from serving.front.rights import network_policy
 from serving.idle import replicas_owner
@@ -28,10 +28,10 @@ from serving.pod import MODELS, baseline
 from serving.pod.template import file_maps, template
 from serving.programs import PodPrograms
 from serving.server import ServerSettings, situation
-from serving.server.fit import warnings
+from serving.server.fit import warnings, without_effect
 from serving.server.model_mount import model_mount
 from serving.server.rollout import disruption_budget, spread, strategy
-from serving.techniques import applied, doubts, shaped
+from serving.techniques import applied, doubts, progress_deadline, shaped
 from serving.techniques.technique import Provided
 
 
@@ -111,6 +111,8 @@ class VllmServer(pulumi.ComponentResource):
             )
             for volume, (config_map, text) in file_maps(pod, server).items()
         ]
+        deadline = progress_deadline(settings.chosen)
+        patience = f"{deadline + PULUMI_SLACK}s"
         deployment = Deployment(
             name,
             metadata={
@@ -126,7 +128,7 @@ class VllmServer(pulumi.ComponentResource):
                 "replicas": settings.replicas,
                 "selector": {"match_labels": labels},
                 "strategy": strategy(settings),
-                "progress_deadline_seconds": PROGRESS_DEADLINE,
+                "progress_deadline_seconds": deadline,
                 "template": template(
                     pod,
                     about,
@@ -144,7 +146,7 @@ class VllmServer(pulumi.ComponentResource):
                 # the driver that mounts, and the pools: a pod that outlived its own would hold a node of nobody's. The
                 # identity comes first by its namespace, which is the association's.
                 depends_on=[args.mountpoint, args.pools, *files],
-                custom_timeouts=pulumi.CustomTimeouts(create=f"{PULUMI_TIMEOUT}s", update=f"{PULUMI_TIMEOUT}s"),
+                custom_timeouts=pulumi.CustomTimeouts(create=patience, update=patience),
                 # else the next `up` would wake what sleeps
                 ignore_changes=["spec.replicas"] if settings.idle else None,
             ),
@@ -175,7 +177,10 @@ class VllmServer(pulumi.ComponentResource):
         self.claim = claim
         self.predicted = pulumi.Output.from_input(mapping(about, settings.chosen))
         pulumi.log.info(report(server, about, settings.chosen), self)
-        for path, doubt in warnings(about, settings.chosen, args.beside):
+        for path, doubt in (
+            *warnings(about, settings.chosen, args.beside),
+            *without_effect(settings, tokens=args.tokens is not None),
+        ):
             pulumi.log.warn(f"servers.{server}.{'.'.join(path)}: {doubt}", self)
         for doubt in doubts(settings.chosen, about, provided):
             pulumi.log.warn(f"servers.{server}.techniques: {doubt}", self)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from infra.gpu_pools.pool import NodeTechnique
 from infra.section import nearest, shown
 from serving.cache_key import CacheKey
+from serving.engine import PROGRESS_DEADLINE
 from serving.pod import Pod, Situation, baseline
 from serving.techniques import (
     bytecode_cache,
@@ -56,6 +57,11 @@ def sidecars_take(names: Sequence[str]) -> tuple[int, int]:
     """Return the millicores and MiB that the sidecars of the named techniques ask for."""
     taken = [TECHNIQUES[name].sidecars_take for name in names if name in TECHNIQUES]
     return sum(cpu for cpu, _ in taken), sum(memory for _, memory in taken)
+
+
+def progress_deadline(names: Sequence[str]) -> int:
+    """Return the seconds that a pod with the named techniques may take to be ready, on the worst path."""
+    return PROGRESS_DEADLINE + sum(TECHNIQUES[name].holds_up for name in names if name in TECHNIQUES)
 
 
 def asked_of_nodes(names: Sequence[str]) -> tuple[NodeTechnique, ...]:

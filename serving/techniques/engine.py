@@ -16,12 +16,22 @@ def _fork_refusals(situation: Situation) -> Iterator[str]:
             yield f"engine.args.{flag}: vLLM falls back to spawn with NUMA binding"
 
 
+_OLD = "0.26."
+
+
+def _fork_doubts(situation: Situation, _provided: Provided) -> Iterator[str]:
+    if situation.engine.version.startswith(_OLD):
+        yield "no engine was forked on a GPU yet: its seconds are an estimate, and so is that it starts"
+    else:
+        yield f"vLLM {situation.engine.version} has a fork server of its own: nothing is saved"
+
+
 def _fork(pod: Pod, _situation: Situation, _provided: Provided) -> Pod:
     return replace(pod, env={**pod.env, "VLLM_WORKER_MULTIPROC_METHOD": "fork"})
 
 
 def _without_the_second_import(before: float, situation: Situation, _kind: InstanceType) -> float:
-    return min(before, 1.0) if situation.engine.version.startswith("0.26.") else before
+    return min(before, 1.0) if situation.engine.version.startswith(_OLD) else before
 
 
 FORK_ENGINE = Technique(
@@ -37,6 +47,7 @@ FORK_ENGINE = Technique(
         ),
     ),
     refusals=_fork_refusals,
+    doubts=_fork_doubts,
     apply=_fork,
 )
 
@@ -46,12 +57,17 @@ def _text_only_refusals(situation: Situation) -> Iterator[str]:
         yield "engine.args.limit-mm-per-prompt allows what this switches off"
 
 
+def _text_only_doubts(situation: Situation, _provided: Provided) -> Iterator[str]:
+    if situation.engine.version.startswith(_OLD):
+        yield f"takes image input away, and saves nothing on vLLM {situation.engine.version} (vllm#40365)"
+
+
 def _text_only(pod: Pod, _situation: Situation, _provided: Provided) -> Pod:
     return replace(pod, flags={**pod.flags, "language-model-only": True})
 
 
 def _no_multimodal_warm_up(before: float, situation: Situation, _kind: InstanceType) -> float:
-    return before if situation.engine.version.startswith("0.26.") else min(before, 3.0)
+    return before if situation.engine.version.startswith(_OLD) else min(before, 3.0)
 
 
 TEXT_ONLY = Technique(
@@ -68,6 +84,7 @@ TEXT_ONLY = Technique(
     ),
     flags=("language-model-only",),
     refusals=_text_only_refusals,
+    doubts=_text_only_doubts,
     apply=_text_only,
 )
 

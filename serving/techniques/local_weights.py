@@ -130,6 +130,7 @@ LOCAL_WEIGHTS = Technique(
             source="the copy at 1 GB/s at most (one Python process), and the read of a restart after it",
         ),
     ),
+    holds_up=START_LIMIT,
     excludes=("streaming-loader", "no-mount"),
     apply=_apply,
 )

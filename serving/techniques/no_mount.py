@@ -5,6 +5,7 @@ keeps its mount.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,13 +13,16 @@ from serving.budget.timeline import POD_STARTS
 from serving.pod import MODEL_MOUNT, MODELS, Pod, Situation
 from serving.techniques.technique import Effect, Provided, Technique, saved
 
+_MOUNTED = re.compile(rf"(?<![\w/.-]){re.escape(MODEL_MOUNT)}(?![\w.-])")
+"""The folder itself, or what lies below it."""
+
 
 def _refusals(situation: Situation) -> Iterator[str]:
     if situation.model.auxiliary_files:
         yield "model.auxiliaryFiles is true, and the mount is what shows them"
     for flag, value in situation.engine.args.items():
-        if f"{MODEL_MOUNT}/" in json.dumps(value):
-            yield f"engine.args.{flag} reads below {MODEL_MOUNT}, which is the mount; set model.auxiliaryFiles: true"
+        if _MOUNTED.search(json.dumps(value)):
+            yield f"engine.args.{flag} reads from {MODEL_MOUNT}, which is the mount; set model.auxiliaryFiles: true"
 
 
 def without_mount(pod: Pod) -> Pod:

@@ -13,8 +13,9 @@ IMAGE_PREPULL = Technique(
             phase="image pull",
             starts=("fresh node",),
             seconds=scaled(36.0 / 64.5),
-            evidence="measured",
-            source="article 000: 64-65 s -> 32.2 s and 39.8 s (n=2): the pull races kubelet's own",
+            evidence="estimated",
+            source="article 000: 64-65 s -> 32.2 s and 39.8 s (n=2), pulled from containerd's start on; this unit"
+            " starts with kubelet (aws.md 1.8), and may win less of the race",
         ),
         Effect(
             phase="image pull",

@@ -89,6 +89,8 @@ class Technique:
     """Techniques that cannot stand beside it. Said once, by one of two."""
     refusals: Callable[[Situation], Iterator[str]] = lambda _: iter(())
     """What must hold before it may be used: yields a sentence, with the sum, for each thing that does not."""
+    holds_up: int = 0
+    """Seconds it may take before the engine starts, beyond RESTORE_LIMIT: a rollout's deadline has room for them."""
     doubts: Callable[[Situation, Provided], Iterator[str]] = lambda _situation, _provided: iter(())
     """What a user should know who uses it all the same: yields a sentence for each thing."""
     apply: Callable[[Pod, Situation, Provided], Pod] = lambda pod, _situation, _provided: pod

@@ -136,7 +136,8 @@ def test_an_agent_has_rights_only_where_it_is_woken_from_outside_and_only_narrow
 
 def test_a_user_is_told_that_sleep_saves_no_money_and_that_nobody_asks_for_a_token() -> None:
     names = ["front-proxy", "sleep-mode"]
-    east = replace(situation(), region="us-east-1")
+    about = situation(engine={"gpuMemoryUtilization": 0.85})
+    east = replace(about, region="us-east-1")
     assert list(doubts(names, east, replace(provided(), tokens=None))) == [
         "front-proxy: the stack has no tokens, so every pod of the cluster may use the server: pulumi config set"
         " --secret apiTokens ...",
@@ -144,5 +145,5 @@ def test_a_user_is_told_that_sleep_saves_no_money_and_that_nobody_asks_for_a_tok
         " pays when servers share a GPU, which is a later capability: until then it buys a return in a second, and"
         " idle.schedule saves the money",
     ]
-    (sleeps,) = doubts(names, situation(), provided())
+    (sleeps,) = doubts(names, about, provided())
     assert "costs what it costs awake (the price of its node on g7e.2xlarge)" in sleeps

@@ -45,7 +45,17 @@ def _apply(pod: Pod, situation: Situation, provided: Provided) -> Pod:
     )
 
 
+CALM = 0.85
+"""gpuMemoryUtilization with which the article's server slept and woke. With 0.90 it went into a crash loop, 56.77 GiB
+asked of 55.68 free (article 000 5.4; of the same kind vllm#40256, #48680). Not seen with 8B on an H200 (gpu.md 6)."""
+
+
 def _doubts(situation: Situation, _provided: Provided) -> Iterator[str]:
+    if situation.engine.gpu_memory_utilization > CALM:
+        yield (
+            f"engine.gpuMemoryUtilization {situation.engine.gpu_memory_utilization:g} > {CALM}: with sleep mode the"
+            f" article's server ran out of GPU memory at 0.9 and not at {CALM}"
+        )
     kind = situation.pool.types[0]
     price = situation.pool.price(kind.name, situation.region)
     cost = f"{price.usd:.2f} USD an hour on-demand" if price else "the price of its node"

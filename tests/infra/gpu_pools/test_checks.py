@@ -12,7 +12,7 @@ from tests.infra.gpu_pools.pools import CAPACITIES, pool
 
 
 def gpus(count: int, cpu: int = 4, memory_gib: int = 8) -> PodSize:
-    return PodSize(cpu=cpu, memory_gib=memory_gib, gpus=count)
+    return PodSize(cpu=cpu * 1000, memory=memory_gib * 1024, gpus=count)
 
 
 DEMANDS = [

@@ -13,7 +13,7 @@ from tests.harness import record
 from tests.infra.gpu_pools.pools import CAPACITIES, pool
 from tests.recording import Recording
 
-SIZE = PodSize(cpu=6, memory_gib=48, gpus=1)
+SIZE = PodSize(cpu=6000, memory=48 * 1024, gpus=1)
 CACHED = ImageCacheFacts(registry="cache.example", prefix="a-stack", upstreams=("k8s",), repositories=())
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"
 
@@ -61,7 +61,7 @@ def test_a_node_with_a_pause_pod_alone_is_not_empty_for_karpenter() -> None:
 def test_a_pause_pod_is_as_large_as_the_server_and_gone_at_once() -> None:
     one = pod(a=pool(warmNodes=2))
     (container,) = one["containers"]
-    assert container["resources"]["requests"] == {"cpu": "6", "memory": "48Gi", GPU_RESOURCE: "1"}
+    assert container["resources"]["requests"] == {"cpu": "6000m", "memory": "49152Mi", GPU_RESOURCE: "1"}
     assert container["resources"]["limits"] == {GPU_RESOURCE: "1"}
     assert one["terminationGracePeriodSeconds"] == 0
     assert one["priorityClassName"] == WARM_NODES

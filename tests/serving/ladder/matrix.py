@@ -40,6 +40,8 @@ def stack_of_all(stack: str, engine: str) -> dict[str, Any]:
             **server,
             "pool": name,
             "preset": preset,
+            # what the preset is by itself: without a proxy where it has none
+            "techniques": [],
             "engine": {**server["engine"], "version": engine},
         }
     return raw

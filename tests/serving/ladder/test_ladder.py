@@ -48,8 +48,17 @@ def test_neighbours_differ_by_one_technique_and_by_what_it_owns(before: str, aft
 @pytest.mark.parametrize("name", TECHNIQUES)
 def test_a_technique_changes_exactly_what_it_owns(name: str) -> None:
     """A variable that strays into one would be somebody else's in the next measurement."""
+    assert name in OWNED, f"say in tests/serving/ladder/owned.py what {name} owns of a pod"
     *before, _ = with_needs(name)
     assert short(difference(rendered(before, ANY), rendered([*before, name], ANY))) == OWNED[name]
+
+
+def test_step_5_changes_what_its_two_techniques_own_and_what_waking_from_outside_needs() -> None:
+    """Another owner wakes it, so its pod has a label to take away and a token to take it away with."""
+    outside = situation(sleep={"wake": "external"})
+    changed = short(difference(rendered(techniques("step-2"), outside), rendered(techniques("step-5"), outside)))
+    assert changed - OWNED["front-proxy"] - OWNED["sleep-mode"] == {"metadata.labels.awake", "volumes[agent-token]"}
+    assert changed >= OWNED["sleep-mode"]
 
 
 def test_a_stray_variable_is_found() -> None:
@@ -60,7 +69,7 @@ def test_a_stray_variable_is_found() -> None:
 
 
 def test_every_technique_owns_something_of_the_pod_or_is_its_nodes() -> None:
-    assert OWNED.keys() == TECHNIQUES.keys()
+    assert OWNED.keys() == TECHNIQUES.keys(), "tests/serving/ladder/owned.py says what each technique owns of a pod"
     for name, paths in OWNED.items():
         assert paths or TECHNIQUES[name].node or name == "warm-nodes", name
 
@@ -140,8 +149,18 @@ REFUSED: list[tuple[list[str], Situation, str]] = [
     ),
     (
         ["streaming-loader", "no-mount"],
+        situation(engine={"args": {"tokenizer": "/models"}}),
+        "engine.args.tokenizer reads from /models, which is the mount; set model.auxiliaryFiles: true",
+    ),
+    (
+        ["streaming-loader", "no-mount"],
+        situation(engine={"args": {"speculative-config": {"model": "/models/draft"}}}),
+        "engine.args.speculative-config reads from /models, which is the mount; set model.auxiliaryFiles: true",
+    ),
+    (
+        ["streaming-loader", "no-mount"],
         situation(engine={"args": {"chat-template": "/models/chat.jinja"}}),
-        "engine.args.chat-template reads below /models, which is the mount; set model.auxiliaryFiles: true",
+        "engine.args.chat-template reads from /models, which is the mount; set model.auxiliaryFiles: true",
     ),
 ]
 

@@ -131,7 +131,7 @@ def _gpu_pools(name: str) -> GpuPoolsArgs:
 def _warm_nodes(name: str) -> WarmNodesArgs:
     return WarmNodesArgs(
         pools={key: pool.model_copy(update={"warm_nodes": 1}) for key, pool in DEV.gpu_pools.items()},
-        sizes=dict.fromkeys(DEV.gpu_pools, PodSize(cpu=6, memory_gib=48, gpus=1)),
+        sizes=dict.fromkeys(DEV.gpu_pools, PodSize(cpu=6000, memory=48 * 1024, gpus=1)),
         namespace=name,
         priority="vllm-warm-nodes",
         images=IMAGES,
