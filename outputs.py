@@ -18,6 +18,14 @@ class Published(BaseModel):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
+class PredictedPhase(Published):
+    """A part of a start."""
+
+    seconds: float
+    evidence: str
+    """How well they are known: measured, published or estimated."""
+
+
 class PredictedStart(Published):
     """How long a start is expected to take. Predictions never are time limits."""
 
@@ -26,8 +34,8 @@ class PredictedStart(Published):
     """How many of them were measured on such a server; the other two sum up with it."""
     published: float
     estimated: float
-    phases: Mapping[str, float]
-    """Seconds by phase, in their order."""
+    phases: Mapping[str, PredictedPhase]
+    """In their order."""
 
 
 class Server(Published):

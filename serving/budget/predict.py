@@ -1,10 +1,10 @@
 """The seconds of a start before it happens: the baseline, with what each technique does to it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from infra.instances import InstanceType
 from serving.budget.baseline import as_known, baseline
-from serving.budget.timeline import PHASES, STARTS, Seconds, Start, Timeline, weaker
+from serving.budget.timeline import PHASES, STARTS, Phase, Seconds, Start, Timeline, weaker
 from serving.pod import Situation
 from serving.techniques import TECHNIQUES
 from serving.techniques.node import WARM_NODES
@@ -42,13 +42,32 @@ def predicted(
         table: all techniques, in the order in which they act.
     """
     phases = dict(baseline(situation, start, kind))
+    for _, effect in _acting(names, start, table):
+        phases[effect.phase] = _changed(phases.get(effect.phase, NOTHING), effect, situation, kind)
+    return {phase: phases[phase] for phase in PHASES if phase in phases and phases[phase].value > 0}
+
+
+def causes(
+    situation: Situation, names: Sequence[str], kind: InstanceType, table: Mapping[str, Technique] = TECHNIQUES
+) -> dict[Phase, tuple[str, ...]]:
+    """Return, by phase, the techniques that change its seconds on any start. The parameters are `predicted`'s."""
+    found: dict[Phase, set[str]] = {}
+    for start in STARTS:
+        phases = dict(baseline(situation, start, kind))
+        for name, effect in _acting(names, start, table):
+            before = phases.get(effect.phase, NOTHING)
+            phases[effect.phase] = _changed(before, effect, situation, kind)
+            if phases[effect.phase].value != before.value:
+                found.setdefault(effect.phase, set()).add(name)
+    return {phase: tuple(name for name in table if name in by) for phase, by in found.items()}
+
+
+def _acting(names: Sequence[str], start: Start, table: Mapping[str, Technique]) -> Iterator[tuple[str, Effect]]:
     for technique in table.values():
         if technique.name in names:
             for effect in technique.effects:
                 if start in effect.starts and all(other in names for other in effect.beside):
-                    before = phases.get(effect.phase, NOTHING)
-                    phases[effect.phase] = _changed(before, effect, situation, kind)
-    return {phase: phases[phase] for phase in PHASES if phase in phases and phases[phase].value > 0}
+                    yield technique.name, effect
 
 
 def _changed(before: Seconds, effect: Effect, situation: Situation, kind: InstanceType) -> Seconds:

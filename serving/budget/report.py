@@ -10,9 +10,9 @@ from typing import Any
 
 from serving.budget import disk, gpu_memory
 from serving.budget.host_memory import SLEEP_MODE, host_memory
-from serving.budget.predict import in_force, predictions
+from serving.budget.predict import causes, in_force, predictions
 from serving.budget.streamer import planned, reason
-from serving.budget.timeline import EVIDENCE, PHASES, STARTS, Seconds, Start, Timeline, by_evidence, total
+from serving.budget.timeline import EVIDENCE, PHASES, STARTS, Phase, Seconds, Start, Timeline, by_evidence, total
 from serving.pod import Situation
 from serving.techniques import TECHNIQUES
 from serving.techniques.streaming_loader import STREAMING_LOADER
@@ -44,7 +44,10 @@ def report(
     )
     kind, *others = situation.pool.types
     head = f"{name}: predicted start on {kind.name} in seconds (m: measured, p: published, e: estimated)"
-    lines = [*_grid(first), *_compared(first, dict(zip((it.name for it in others), rest, strict=True)))]
+    lines = [
+        *_grid(first, causes(situation, names, kind, table)),
+        *_compared(first, dict(zip((it.name for it in others), rest, strict=True))),
+    ]
     lines += [f"{label:<{_LABEL}}{text}" for label, text in _sums(situation, names)]
     wrapped = (
         textwrap.wrap(line, WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT + " " * _LABEL) for line in lines
@@ -56,11 +59,12 @@ def _rounded(timeline: Timeline) -> Timeline:
     return {phase: Seconds(round(it.value, 1), it.evidence, it.source) for phase, it in timeline.items()}
 
 
-def _grid(starts: Mapping[Start, Timeline]) -> Iterator[str]:
-    yield _row("phase", list(STARTS))
+def _grid(starts: Mapping[Start, Timeline], by: Mapping[Phase, Sequence[str]]) -> Iterator[str]:
+    yield _row("phase", list(STARTS)) + "  by"
     for phase in PHASES:
         if any(phase in starts[start] for start in STARTS):
-            yield _row(phase, [_cell(starts[start].get(phase)) for start in STARTS])
+            cells = _row(phase, [_cell(starts[start].get(phase)) for start in STARTS])
+            yield f"{cells}  {', '.join(by.get(phase, ()))}".rstrip()
     yield _row("total", [f"{total(starts[start]):.1f}  " if starts[start] else "-  " for start in STARTS])
     for evidence in EVIDENCE:
         yield _row(f"{_INDENT}{evidence}", [_share(starts[start], evidence) for start in STARTS])
@@ -118,7 +122,8 @@ def mapping(
     """Return the predicted starts of a server as JSON has them, for the stack output `servers.<name>.predicted`.
 
     By instance type and by start (`freshNode`, `warmNode`, `restart`, `wake`; one that cannot be is left out):
-    `seconds`; `measured`, `published` and `estimated`, which sum up to them; and `phases` by name.
+    `seconds`; `measured`, `published` and `estimated`, which sum up to them; and `phases`, by name `seconds` and
+    `evidence`.
 
     Args:
         situation: what is known of the server.
@@ -136,7 +141,10 @@ def _plain(timeline: Timeline) -> dict[str, Any]:
     return {
         "seconds": round(total(timeline), 1),
         **{evidence: round(seconds, 1) for evidence, seconds in by_evidence(timeline).items()},
-        "phases": {_camel(phase): seconds.value for phase, seconds in timeline.items()},
+        "phases": {
+            _camel(phase): {"seconds": seconds.value, "evidence": seconds.evidence}
+            for phase, seconds in timeline.items()
+        },
     }
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from serving.budget.predict import causes
 from serving.budget.report import WIDTH, mapping, report
 from serving.pod import Situation
 from serving.techniques import TECHNIQUES
@@ -18,22 +19,22 @@ KV = {"kv": {"layers": 60, "kvHeads": 16, "headDim": 256, "slidingLayers": 50, "
 
 STEP_5 = """\
 chat: predicted start on g7e.2xlarge in seconds (m: measured, p: published, e: estimated)
-  phase                  fresh node    warm node      restart         wake
+  phase                  fresh node    warm node      restart         wake  by
   node                       31.0 e          -            -            -
   scheduling                 15.0 m          -            -            -
   image pull                 64.5 m       64.5 m          -            -
   container start             4.0 m        4.0 m        4.0 m          -
   imports                    12.7 e       12.7 e       12.7 e          -
-  model inspection           13.1 e       13.1 e        0.2 e          -
+  model inspection           13.1 e       13.1 e        0.2 e          -    node-cache
   engine imports             13.2 e       13.2 e       13.2 e          -
-  weights                    19.8 m       19.8 m       19.8 m          -
-  compile                    51.0 m       51.0 m        6.6 m          -
-  kernels                    20.5 e       20.5 e        0.5 e          -
+  weights                    19.8 m       19.8 m       19.8 m          -    streaming-loader
+  compile                    51.0 m       51.0 m        6.6 m          -    node-cache
+  kernels                    20.5 e       20.5 e        0.5 e          -    node-cache
   graphs                     22.5 e       22.5 e       22.5 e          -
   API start                  46.0 m       46.0 m       46.0 m          -
-  priming                    13.8 e       13.8 e       13.8 e          -
+  priming                    13.8 e       13.8 e       13.8 e          -    sleep-mode
   readiness                   7.0 m        7.0 m        7.0 m          -
-  wake                          -            -            -          1.0 m
+  wake                          -            -            -          1.0 m  sleep-mode
   total                     334.1        288.1        146.3          1.0
     measured                  62%          67%          57%         100%
     published                  0%           0%           0%           0%
@@ -100,7 +101,7 @@ def test_what_is_published_adds_up_and_is_json(names: tuple[str, ...], size: flo
     assert json.loads(json.dumps(plain)) == plain
     assert list(plain) == ["g7e.2xlarge", "g7e.4xlarge"]
     for start in starts(plain):
-        assert start["seconds"] == pytest.approx(sum(start["phases"].values()))
+        assert start["seconds"] == pytest.approx(sum(phase["seconds"] for phase in start["phases"].values()))
         assert start["seconds"] == pytest.approx(start["measured"] + start["published"] + start["estimated"])
 
 
@@ -113,4 +114,14 @@ def test_a_server_that_cannot_sleep_publishes_no_wake() -> None:
 def test_the_pools_techniques_count_without_being_named() -> None:
     about = situation(nodes={"techniques": ["image-prepull"], "updateWindow": "never"})
     pull = mapping(about, ())["g7e.2xlarge"]["freshNode"]["phases"]["imagePull"]
-    assert pull == 36.0
+    assert pull == {"seconds": 36.0, "evidence": "estimated"}
+
+
+def test_a_phase_says_which_techniques_changed_it() -> None:
+    names = ("streaming-loader", "node-cache", "cache-restore", "warm-up-request")
+    by = causes(situation(), names, situation().pool.types[0])
+    assert by == {
+        "weights": ("streaming-loader",),
+        **dict.fromkeys(("model inspection", "compile", "kernels"), ("node-cache", "cache-restore")),
+        "restore": ("cache-restore",),
+    }
