@@ -231,6 +231,9 @@ def _complaint(
         section, _ = _described(model, (*where, ""))
         return Complaint(path, f"{value} is not a mapping; expected the keys {', '.join(_keys(section))}")
     own = str(detail.get("ctx", {}).get("error", ""))
+    above = _value(raw, where[:-1])
+    if isinstance(above, Mapping) and where[-1] not in above:  # a default that does not fit the rest: nobody wrote it
+        return Complaint(path, own)
     return Complaint(path, f"{value}; {own}" if own else f"{value}; expected {description}")
 
 
