@@ -143,7 +143,7 @@ def validated(model: type[S], raw: object, name: str) -> tuple[S | None, list[Co
     above = {where[:depth] for where, _ in found for depth in range(len(where))}
     # and a misspelt key is missing under its right name
     meant = {
-        (*where[:-1], _closest(str(where[-1]), _keys(_described(model, where)[0])))
+        (*where[:-1], closest(str(where[-1]), _keys(_described(model, where)[0])))
         for where, detail in found
         if detail["type"] == "extra_forbidden"
     }
@@ -194,14 +194,15 @@ def shown(value: object) -> str:
 
 def nearest(word: str, allowed: Sequence[str]) -> str:
     """Return the hint for a typo: the nearest allowed word, or all of them when none is near and they are few."""
-    if close := _closest(word, allowed):
+    if close := closest(word, allowed):
         return f"did you mean {close}?"
     if len(allowed) > FEW:
         return f"none of the {len(allowed)} known ones is near"
     return f"allowed: {', '.join(sorted(allowed)) or 'none'}"
 
 
-def _closest(word: str, allowed: Sequence[str]) -> str:
+def closest(word: str, allowed: Sequence[str]) -> str:
+    """Return the allowed word that is meant by a typo; nothing when none is near."""
     return next(iter(difflib.get_close_matches(word, allowed, n=1)), "")
 
 

@@ -1,14 +1,15 @@
 """The engine: its settings, its time limits, and its command line."""
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, JsonValue
 
 from infra.image_cache.reference import image_reference
-from infra.section import Decimal, Section, Whole, nearest, shown
-from serving.arguments import ENGINES, BadArgumentError, unknown_name, written
+from infra.section import Decimal, Section, Whole, shown
+from serving.arguments import ENGINES, BadArgumentError, MeantError, written
+from serving.arguments.confidential import confidential
+from serving.arguments.together import HEADLESS, engine_problems
 
 START_LIMIT = 1800
 """Seconds that an engine may take from start to serving, on the worst path: every cache missed.
@@ -48,8 +49,9 @@ REFUSED = {
     "api-key": "a key on the command line is in the pod spec and in the log; check tokens in front of the engine",
     "config": "a second source of arguments would escape these checks",
     "uds": "probes and Services need the TCP port",
-    "headless": "a headless engine serves nothing",
+    "headless": HEADLESS,
     "grpc": "probes and clients speak HTTP",
+    "grpc-port": "probes and clients speak HTTP",
     "ssl-keyfile": "probes and clients speak plain HTTP inside the cluster",
     "ssl-certfile": "probes and clients speak plain HTTP inside the cluster",
     "model": "the model is the server's model.uri",
@@ -74,6 +76,23 @@ REFUSED = {
     "enable-sleep-mode": "opens endpoints without authentication; it comes as a technique of its own",
 }
 """Flags that no stack file may set, and why."""
+
+_ALREADY_SO: Mapping[str, bool | int] = {
+    "headless": False,
+    "grpc": False,
+    "enable-sleep-mode": False,
+    "nnodes": 1,
+    "node-rank": 0,
+    "data-parallel-size": 1,
+    "data-parallel-external-lb": False,
+    "data-parallel-hybrid-lb": False,
+    "pipeline-parallel-size": 1,
+    "prefill-context-parallel-size": 1,
+}
+"""What vLLM makes of those that are left out."""
+
+_EXECUTORS = ("uni", "mp")
+"""Of one node: for one GPU, and for several (vllm/config/parallel.py)."""
 
 
 def _version(value: str) -> str:
@@ -148,19 +167,6 @@ class EngineSettings(Section):
         return self.image or f"{REPOSITORY}:v{self.version}"
 
 
-NEEDS = {"enable-auto-tool-choice": "tool-call-parser", "enable-log-outputs": "enable-log-requests"}
-"""Switches that vLLM refuses without another flag (`validate_parsed_serve_args`)."""
-
-_DEFAULT_LOADER = ("enable_multithread_load", "enable_weights_track", "num_threads")
-LOADER_KEYS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("auto", "hf", "safetensors", "pt", "npcache", "mistral", "fastsafetensors"), _DEFAULT_LOADER),
-    "dummy": (),
-    "runai_streamer": ("concurrency", "distributed", "memory_limit"),
-    "runai_streamer_sharded": ("pattern",),
-    "sharded_state": ("pattern",),
-}
-"""What `model-loader-extra-config` may hold, by load format (vllm/model_executor/model_loader, 0.26.0 and 0.33.0)."""
-
 OWN_FLAGS = {
     "served-model-name": "model.servedName",
     "max-model-len": "engine.maxModelLen",
@@ -211,33 +217,42 @@ def argument_problems(engine: EngineSettings, taken: Mapping[str, str]) -> Itera
     """
     for flag, value in engine.args.items():
         bare = flag.lstrip("-")
-        if bare in REFUSED:
-            yield flag, f"refused: {REFUSED[bare]}"
-        elif bare in OWN_FLAGS:
-            key = OWN_FLAGS[bare]
-            yield flag, f"set by the program; {f'change {key} instead' if key else 'it is the same for every server'}"
-        elif bare in taken:
-            yield flag, f"set by the technique {taken[bare]}"
+        if fate := _fate(bare, taken):
+            # what a technique sets is not so already
+            yield flag, (None if bare in taken else _leave_out(bare, value)) or fate
+        elif secret := confidential(bare, value):
+            yield flag, f"refused: {secret}"
         else:
-            try:
-                written(engine.version, flag, value)
-            except BadArgumentError as error:
-                yield flag, f"{shown(value)}; {error}"
-            else:
-                yield from ((flag, f"{shown(value)}; {problem}") for problem in _engine_problems(engine, flag))
+            yield from ((flag, f"{shown(value)}; {problem}") for problem in _problems(engine, flag, taken))
 
 
-def _engine_problems(engine: EngineSettings, flag: str) -> Iterator[str]:
-    """Yield what the engine refuses after its parser has taken it (seen on 0.26.0 and 0.33.0)."""
-    args = engine.args
-    if unknown := unknown_name(engine.version, args, flag):
-        yield unknown
-    if (beside := NEEDS.get(flag)) and args[flag] in (True, "true") and args.get(beside) in (None, False, "false"):
-        yield f"needs {beside} beside it"
-    if flag == "model-loader-extra-config" and isinstance(extra := args[flag], str):
-        extra = json.loads(extra)
-    if flag == "model-loader-extra-config" and isinstance(extra, Mapping):
-        keys = LOADER_KEYS.get(str(args.get("load-format", "auto")))
-        yield from (
-            f"{key}: no such key; {nearest(key, keys)}" for key in extra if keys is not None and key not in keys
-        )
+def _fate(flag: str, taken: Mapping[str, str]) -> str | None:
+    """Return why no value of a flag stands, or None."""
+    if flag in REFUSED:
+        return f"refused: {REFUSED[flag]}"
+    if flag in OWN_FLAGS:
+        key = OWN_FLAGS[flag]
+        return f"set by the program; {f'change {key} instead' if key else 'it is the same for every server'}"
+    return f"set by the technique {taken[flag]}" if flag in taken else None
+
+
+def _leave_out(flag: str, value: object) -> str | None:
+    """Return that a value is right, and need not be said; None for all others."""
+    if flag == "distributed-executor-backend" and value in _EXECUTORS:
+        return f"{shown(value)}; leave it out: vLLM takes {_EXECUTORS[0]} for one GPU and {_EXECUTORS[1]} for several"
+    if flag in _ALREADY_SO and str(value).lower() == str(_ALREADY_SO[flag]).lower():
+        return f"{shown(value)}; leave it out: it is so already"
+    return None
+
+
+def _problems(engine: EngineSettings, flag: str, taken: Mapping[str, str]) -> Iterator[str]:
+    try:
+        written(engine.version, flag, engine.args[flag])
+    except MeantError as error:
+        # advice to write what is refused in its turn would be none
+        fate = _fate(error.meant, taken)
+        yield "; ".join(filter(None, (error.wrong, f"{error.meant} is {fate}"))) if fate else str(error)
+    except BadArgumentError as error:
+        yield str(error)
+    else:
+        yield from engine_problems(engine.version, flag, engine.args, own_flags(engine, "", 0))

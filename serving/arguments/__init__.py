@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from infra.section import nearest, shown
+from infra.section import closest, nearest, shown
 from serving.arguments.schema import problem
 
 TABLES = Path(__file__).parent
@@ -27,6 +27,16 @@ _SIZE = r"[0-9]+[kKmMgGtT]?|[0-9]+\.[0-9]+[kmgt]"
 
 class BadArgumentError(ValueError):
     """A flag or value that this engine version does not take."""
+
+
+class MeantError(BadArgumentError):
+    """A flag that is none, where another one is meant. The message advises to write that one."""
+
+    def __init__(self, wrong: str, meant: str, advice: str) -> None:
+        """Say what is wrong (or nothing), which flag is meant, and what to write instead."""
+        super().__init__("; ".join(filter(None, (wrong, advice))))
+        self.wrong = wrong
+        self.meant = meant
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,7 @@ LONGEST = 128 * 1024
 
 
 def written(engine: str, flag: str, value: object) -> tuple[str, ...]:
-    """Return the command-line items of one flag.
+    """Return the command-line items of one flag, as the engine's process gets them.
 
     Raises:
         BadArgumentError: the engine has no such flag, or the flag no such value; the message says what is allowed.
@@ -82,8 +92,17 @@ def written(engine: str, flag: str, value: object) -> tuple[str, ...]:
             raise BadArgumentError(f"{shown(nothing)} is nothing to vLLM, and so no item of a list")
         if dashed := next((text for text in texts if text.startswith("-")), None):
             raise BadArgumentError(f"{dashed} would be read as another flag")
-        return tuple(map(_passed, (f"--{flag}", *map(_literal, texts))))
-    return (_passed(f"--{flag}={_literal(_text(argument, value))}"),)
+        return tuple(map(_passed, (f"--{flag}", *texts)))
+    return (_passed(f"--{flag}={_text(argument, value)}"),)
+
+
+def literal(item: str) -> str:
+    """Return the text of a container's arguments of which Kubernetes makes this item.
+
+    It reads $(NAME) as a variable and two dollars as one (expand() of its expansion package): nothing here is meant
+    that way.
+    """
+    return item.replace("$", "$$")
 
 
 def unknown_name(engine: str, args: Mapping[str, object], flag: str) -> str | None:
@@ -111,17 +130,21 @@ def _known(engine: str, flag: str) -> Argument:
     bare = flag.lstrip("-")
     if re.search(r"[\s=]", bare):
         name, value = re.split(r"[\s=]+", bare, maxsplit=1)
-        raise BadArgumentError(f"flag and value in one; write {name}: {value}")
+        raise MeantError("flag and value in one", name, f"write {name}: {value}")
     if bare in arguments:
         raise BadArgumentError(f"write it without dashes: {bare}")
     for name, argument in arguments.items():
         if bare in argument.aliases:
-            raise BadArgumentError(f"short for {name}; write {name}")
+            raise MeantError(f"short for {name}", name, f"write {name}")
         if bare == argument.negative:
-            raise BadArgumentError(f"write {name}: false")
-    raise BadArgumentError(
-        f"vLLM {engine} has no such flag; {nearest(bare, list(arguments))} (serving/arguments/{engine}.json)"
-    )
+            raise MeantError("", name, f"write {name}: false")
+    wrong = f"vLLM {engine} has no such flag"
+    source = f"(serving/arguments/{engine}.json)"
+    # without regard to case and underlines: what is near in spelling may not be what is meant
+    same = re.sub(r"[_.]", "-", bare).lower()
+    if meant := same if same in arguments else closest(bare, list(arguments)):
+        raise MeantError(wrong, meant, f"did you mean {meant}? {source}")
+    raise BadArgumentError(f"{wrong}; {nearest(bare, list(arguments))} {source}")
 
 
 def _switch(flag: str, argument: Argument, value: object) -> tuple[str, ...]:
@@ -195,11 +218,6 @@ def _json(argument: Argument, value: object) -> str:
         except ValueError:
             raise BadArgumentError("holds a number that is not finite") from None
     raise BadArgumentError(f"expected a JSON object, for example {shown({'key': 'value'})}")
-
-
-def _literal(text: str) -> str:
-    """Kubernetes expands $(NAME) in arguments; nothing here is meant that way."""
-    return text.replace("$(", "$$(")
 
 
 def _expected(argument: Argument) -> str:

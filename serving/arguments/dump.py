@@ -38,10 +38,8 @@ _KINDS = {
 }
 _JSON_KINDS = ("object", "json", "json-or-text", "pair-or-object")
 _NUMBERS = ("int", "float", "size", "size-or-auto")
-# vLLM's wrappers keep the function they wrap in a variable of this name.
-_WRAPPED = "return_type"
-# The module of the command line: in 0.26, and in 0.33.
-_COMMAND_LINES = ("vllm.entrypoints.openai.cli_args", "vllm.entrypoints.common.cli_args")
+_WRAPPED = "return_type"  # the variable in which vLLM's wrappers keep the function that they wrap
+_COMMAND_LINES = ("vllm.entrypoints.openai.cli_args", "vllm.entrypoints.common.cli_args")  # in 0.26, and in 0.33
 
 
 def main() -> None:
@@ -147,8 +145,11 @@ def _beyond_the_parser(
         schema = _schema(_field(parser, action))
     if kind in _JSON_KINDS and schema:
         row["schema"] = schema
-    if kind in _NUMBERS and (limits := {key: schema[key] for key in _LIMITS if key in schema}):
-        row["schema"] = limits
+    if kind in _NUMBERS:
+        # beside None, which is never written
+        number = next((it for it in schema.get("anyOf", []) if it.get("type") in ("integer", "number")), schema)
+        if limits := {key: number[key] for key in _LIMITS if key in number}:
+            row["schema"] = limits
     return row
 
 

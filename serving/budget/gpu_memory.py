@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from infra.instances import InstanceType
 from serving.budget import Problem
 from serving.budget.host_memory import ON_GPU
-from serving.budget.kv_cache import context_refusals, request_bytes
+from serving.budget.kv_cache import context_refusals, parallel_refusals, request_bytes
 from serving.model import GIB
 from serving.pod import Situation
 
@@ -59,9 +59,10 @@ def gpu_memory(situation: Situation, kind: InstanceType) -> GpuMemory:
 
 
 def refusals(situation: Situation) -> Iterator[Problem]:
-    """Yield why a server cannot start on a type of its pool: weights, or one request of `maxModelLen`, have no room."""
+    """Yield why a server cannot start on a type of its pool: it asks what the model cannot, or has no room."""
     model, engine = situation.model, situation.engine
     yield from context_refusals(model, engine)
+    yield from parallel_refusals(model, engine)
     for kind in situation.pool.types:
         if kind.gpus < engine.tensor_parallel:
             continue

@@ -46,3 +46,19 @@ def context_refusals(model: ModelSettings, engine: EngineSettings) -> Iterator[P
             ("engine", "maxModelLen"),
             f"{engine.max_model_len} > model.maxContext {model.max_context}: a context longer than the model's",
         )
+
+
+def parallel_refusals(model: ModelSettings, engine: EngineSettings) -> Iterator[Problem]:
+    """Yield that the model's key and value heads do not spread over the GPUs of a server.
+
+    vLLM gives each GPU as many heads as the others, or each head as many GPUs (`divide()` in the attention layers).
+    """
+    if (kv := model.kv) is None:
+        return
+    gpus = engine.tensor_parallel
+    for key, heads in (("kvHeads", kv.kv_heads), ("globalKvHeads", kv.global_kv_heads)):
+        if heads is not None and heads % gpus and gpus % heads:
+            yield (
+                ("engine", "tensorParallel"),
+                f"{gpus} GPUs and model.kv.{key} {heads}: neither divides the other, and vLLM splits no head",
+            )

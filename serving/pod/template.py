@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pulumi
 
 from infra.gpu_pools import GPU_RESOURCE, toleration
+from serving.arguments import literal
 from serving.engine import ENTRY_POINT, PORT, command_line
 from serving.pod import CONTAINER, Manifest, Pod, Situation
 from serving.pod.probes import probes
@@ -112,11 +113,11 @@ def _container(pod: Pod, situation: Situation, image: str) -> Manifest:
 
 
 def arguments(pod: Pod, situation: Situation) -> list[pulumi.Input[str]]:
-    """Return what follows the entry point `vllm serve`.
+    """Return what follows the entry point `vllm serve`, written for Kubernetes.
 
     The model comes first, because --served-model-name takes all that follow it.
     """
-    return [pod.model, *command_line(situation.engine, pod.flags)]
+    return [pod.model, *map(literal, command_line(situation.engine, pod.flags))]
 
 
 def engine_container(pod: Pod, situation: Situation, image: str) -> Manifest:

@@ -1,6 +1,8 @@
 """Techniques that are one flag or variable of the engine."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from infra.instances import InstanceType
@@ -10,10 +12,10 @@ from serving.techniques.technique import Effect, Provided, Technique, saved
 
 
 def _fork_refusals(situation: Situation) -> Iterator[str]:
-    # the executor's flag, which would choose Ray, is refused for every server (serving.engine.REFUSED)
-    for flag in situation.engine.args:
-        if flag.startswith("numa-bind"):
-            yield f"engine.args.{flag}: vLLM falls back to spawn with NUMA binding"
+    # the executor's flag, which would choose Ray, is refused for every server (serving.engine.REFUSED), and so are the
+    # others of NUMA without this one (serving.arguments.together.NEEDS)
+    if situation.engine.args.get("numa-bind") in (True, "true"):
+        yield "engine.args.numa-bind: vLLM falls back to spawn with NUMA binding"
 
 
 _OLD = "0.26."
@@ -53,13 +55,24 @@ FORK_ENGINE = Technique(
 
 
 def _text_only_refusals(situation: Situation) -> Iterator[str]:
-    if "limit-mm-per-prompt" in situation.engine.args:
+    if not _none_of_each(situation.engine.args.get("limit-mm-per-prompt")):
         yield "engine.args.limit-mm-per-prompt allows what this switches off"
 
 
 def _text_only_doubts(situation: Situation, _provided: Provided) -> Iterator[str]:
     if situation.engine.version.startswith(_OLD):
         yield f"takes image input away, and saves nothing on vLLM {situation.engine.version} (vllm#40365)"
+
+
+def _none_of_each(limits: object) -> bool:
+    """Whether limits by kind of input let none in: `{image: 0}`, the same as text, or `{image: {count: 0}}`."""
+    if isinstance(limits, str):
+        with suppress(json.JSONDecodeError):
+            limits = json.loads(limits)
+    if limits is None:
+        return True
+    counts = limits.values() if isinstance(limits, Mapping) else [limits]
+    return all((it.get("count") if isinstance(it, Mapping) else it) in (0, "0") for it in counts)
 
 
 def _text_only(pod: Pod, _situation: Situation, _provided: Provided) -> Pod:

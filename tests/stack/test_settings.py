@@ -81,8 +81,8 @@ def test_one_mistake_of_a_server_hides_no_other() -> None:
         '  cluster.serviceCidr: "10.64.0.0/16" overlaps with network.cidr 10.64.0.0/16',
         '  servers.gemma.model.uri: "other-bucket" is not modelBucket.name vllm-eks-dev-models-000000000000',
         '  servers.gemma.techniques: no technique "node-cash"; did you mean node-cache?',
-        "  servers.gemma.engine.args.max-modl-len: 1; vLLM 0.33.0 has no such flag; did you mean max-model-len?"
-        " (serving/arguments/0.33.0.json)",
+        "  servers.gemma.engine.args.max-modl-len: 1; vLLM 0.33.0 has no such flag; max-model-len is set by the"
+        " program; change engine.maxModelLen instead",
         '  servers.gemma.pool: "zzz"; allowed: rtx-pro-6000',
     ]
 

@@ -88,6 +88,6 @@ def _items(
     return (
         # with the bucket it is known only while the program runs
         model if isinstance(model, str) else str(about.model.uri),
-        # Kubernetes makes one dollar of two before a parenthesis
-        *(str(item).replace("$$(", "$(") for item in items),
+        # Kubernetes makes one dollar of two
+        *(str(item).replace("$$", "$") for item in items),
     )

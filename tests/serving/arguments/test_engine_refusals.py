@@ -5,15 +5,18 @@ from typing import Any
 import pytest
 
 from serving.arguments import ENGINES
-from serving.engine import LOADER_KEYS, REFUSED, EngineSettings, argument_problems
+from serving.arguments.together import LOADER_KEYS
+from serving.engine import ONE_NODE, REFUSED, EngineSettings, argument_problems
 from tests.harness import stack_settings
 
 BOTH = pytest.mark.parametrize("engine", ENGINES)
 
 
-def problems(engine: str, args: dict[str, Any]) -> list[tuple[str, str]]:
-    raw = {**stack_settings("dev")["servers"]["gemma"]["engine"], "version": engine, "args": args}
-    return list(argument_problems(EngineSettings.model_validate(raw), {}))
+def problems(
+    engine: str, args: dict[str, Any], taken: dict[str, str] | None = None, **settings: int
+) -> list[tuple[str, str]]:
+    raw = {**stack_settings("dev")["servers"]["gemma"]["engine"], "version": engine, "args": args, **settings}
+    return list(argument_problems(EngineSettings.model_validate(raw), taken or {}))
 
 
 @BOTH
@@ -113,9 +116,85 @@ def test_more_than_one_node_is_refused_and_said_to_come_later(engine: str, flag:
 @BOTH
 def test_a_flag_that_is_refused_is_refused_in_any_spelling_of_its_dashes(engine: str) -> None:
     for flag, why in REFUSED.items():
-        assert problems(engine, {f"--{flag}": 1}) == [(f"--{flag}", f"refused: {why}")]
+        assert problems(engine, {f"--{flag}": 2}) == [(f"--{flag}", f"refused: {why}")]
 
 
 @BOTH
 def test_every_format_whose_keys_are_known_is_one(engine: str) -> None:
     assert [name for name in LOADER_KEYS if problems(engine, {"load-format": name})] == []
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("flag", "value", "shown"),
+    [
+        ("nnodes", 1, "1"),
+        ("data-parallel-size", "1", '"1"'),
+        ("pipeline-parallel-size", 1, "1"),
+        ("headless", False, "false"),
+        ("enable-sleep-mode", "false", '"false"'),
+    ],
+)
+def test_what_is_so_without_the_flag_is_said_to_be(engine: str, flag: str, value: object, shown: str) -> None:
+    assert problems(engine, {flag: value}) == [(flag, f"{shown}; leave it out: it is so already")]
+
+
+@BOTH
+def test_what_a_technique_switches_on_is_not_said_to_be_off_already(engine: str) -> None:
+    assert problems(engine, {"enable-sleep-mode": False}, {"enable-sleep-mode": "sleep-mode"}) == [
+        ("enable-sleep-mode", f"refused: {REFUSED['enable-sleep-mode']}")
+    ]
+
+
+@BOTH
+def test_an_executor_of_one_node_is_left_to_vllm(engine: str) -> None:
+    flag = "distributed-executor-backend"
+    said = '"mp"; leave it out: vLLM takes uni for one GPU and mp for several'
+    assert problems(engine, {flag: "mp"}) == [(flag, said)]
+    assert problems(engine, {flag: "ray"}) == [(flag, f"refused: {ONE_NODE}")]
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("flag", "value", "said"),
+    [
+        (
+            "tp",
+            2,
+            "2; short for tensor-parallel-size;"
+            " tensor-parallel-size is set by the program; change engine.tensorParallel instead",
+        ),
+        ("Port", 1, "1; vLLM {engine} has no such flag; port is set by the program; it is the same for every server"),
+        (
+            "max-modl-len",
+            1,
+            "1; vLLM {engine} has no such flag; max-model-len is set by the program; change engine.maxModelLen instead",
+        ),
+        (
+            "enable_sleep_mode",
+            True,
+            "true; vLLM {engine} has no such flag; enable-sleep-mode is refused:"
+            " opens endpoints without authentication; it comes as a technique of its own",
+        ),
+        (
+            "nnodes=2",
+            None,
+            "null; flag and value in one; nnodes is refused: one server runs on one node:"
+            " a model over several nodes is a later capability, not built yet",
+        ),
+        ("sed", 1, "1; vLLM {engine} has no such flag; seed is set by the technique seeded"),
+        (
+            "kv_cache_dtype",
+            "fp8",
+            '"fp8"; vLLM {engine} has no such flag; did you mean kv-cache-dtype? (serving/arguments/{engine}.json)',
+        ),
+    ],
+)
+def test_no_advice_is_refused_in_its_turn(engine: str, flag: str, value: object, said: str) -> None:
+    assert problems(engine, {flag: value}, {"seed": "seeded"}) == [(flag, said.replace("{engine}", engine))]
+
+
+def test_the_flag_that_switches_off_what_is_refused_is_no_advice_either() -> None:
+    assert problems("0.26.0", {"no-enable-sleep-mode": True}) == [
+        ("no-enable-sleep-mode", f"true; enable-sleep-mode is refused: {REFUSED['enable-sleep-mode']}")
+    ]

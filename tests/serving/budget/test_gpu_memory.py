@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serving.budget.gpu_memory import gpu_memory, line, refusals, warnings
-from serving.budget.kv_cache import bytes_per_token, context_refusals, request_bytes, width
+from serving.budget.kv_cache import bytes_per_token, context_refusals, parallel_refusals, request_bytes, width
 from serving.model import GIB, KvSettings
 from serving.pod import Situation
 from tests.serving.situations import situation
@@ -157,6 +157,30 @@ def test_a_context_longer_than_the_models_is_refused() -> None:
     assert list(refusals(about)) == refused
     fits = situation(model={"maxContext": 8192})
     assert not list(context_refusals(fits.model, fits.engine))
+
+
+@pytest.mark.parametrize(
+    ("gpus", "kv", "said"),
+    [
+        (3, {"kvHeads": 16}, "3 GPUs and model.kv.kvHeads 16: neither divides the other, and vLLM splits no head"),
+        (
+            6,
+            {"kvHeads": 6, "globalKvHeads": 4},
+            "6 GPUs and model.kv.globalKvHeads 4: neither divides the other, and vLLM splits no head",
+        ),
+        (8, {"kvHeads": 16, "globalKvHeads": 4}, None),
+        (1, {"kvHeads": 3}, None),
+        (3, None, None),
+    ],
+)
+def test_gpus_that_the_heads_do_not_spread_over_are_refused(
+    gpus: int, kv: dict[str, int] | None, said: str | None
+) -> None:
+    shape = kv and {"layers": 60, "headDim": 128, **kv}
+    about = on("p5.48xlarge", product="h100", model={"kv": shape}, engine={"tensorParallel": gpus})
+    expected = [(("engine", "tensorParallel"), said)] if said else []
+    assert list(parallel_refusals(about.model, about.engine)) == expected
+    assert list(refusals(about)) == expected
 
 
 def test_a_type_with_too_few_gpus_is_not_reckoned() -> None:

@@ -55,6 +55,11 @@ def test_two_values_never_have_one_spelling(engine: str, one: dict[str, Any], ot
 
 
 @BOTH
+def test_a_value_is_what_the_engine_gets_and_not_what_kubernetes_is_told(engine: str) -> None:
+    assert canonical_flags(engine, {"chat-template": "$$ $(X)"}) == {"chat-template": "$$ $(X)"}
+
+
+@BOTH
 def test_the_flag_that_switches_off_is_the_switch_set_to_false(engine: str) -> None:
     negatives = {a.negative: name for name, a in table(engine).items() if a.negative}
     assert len(negatives) > 20

@@ -148,6 +148,11 @@ REFUSED: list[tuple[list[str], Situation, str]] = [
         "engine.args.limit-mm-per-prompt allows what this switches off",
     ),
     (
+        ["text-only"],
+        situation(engine={"args": {"limit-mm-per-prompt": '{"image": 0, "audio": {"count": 1}}'}}),
+        "engine.args.limit-mm-per-prompt allows what this switches off",
+    ),
+    (
         ["streaming-loader", "no-mount"],
         situation(engine={"args": {"tokenizer": "/models"}}),
         "engine.args.tokenizer reads from /models, which is the mount; set model.auxiliaryFiles: true",
@@ -163,6 +168,18 @@ REFUSED: list[tuple[list[str], Situation, str]] = [
         "engine.args.chat-template reads from /models, which is the mount; set model.auxiliaryFiles: true",
     ),
 ]
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("fork-engine", {"numa-bind": False}),
+        ("text-only", {"limit-mm-per-prompt": {"image": 0, "audio": {"count": 0}}}),
+        ("text-only", {"limit-mm-per-prompt": '{"image": 0}'}),
+    ],
+)
+def test_an_argument_that_says_the_same_as_a_technique_is_taken(name: str, args: dict[str, object]) -> None:
+    assert list(refusals([name], situation(engine={"args": args}))) == []
 
 
 @pytest.mark.parametrize(("names", "about", "said"), REFUSED, ids=[names[-1] for names, _, _ in REFUSED])
