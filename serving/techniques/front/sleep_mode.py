@@ -45,6 +45,12 @@ def _apply(pod: Pod, situation: Situation, provided: Provided) -> Pod:
     )
 
 
+def _refusals(situation: Situation) -> Iterator[str]:
+    flag = "disable-log-stats"
+    if situation.engine.args.get(flag) in (True, "true"):
+        yield f"engine.args.{flag} takes away the gauges that tell the agent that nothing runs: it would never sleep"
+
+
 def _doubts(situation: Situation, _provided: Provided) -> Iterator[str]:
     kind = situation.pool.types[0]
     price = situation.pool.price(kind.name, situation.region)
@@ -76,6 +82,7 @@ SLEEP_MODE = Technique(
     sidecars_take=(containers.AGENT_CPU, containers.AGENT_MEMORY),
     flags=("enable-sleep-mode",),
     needs=("front-proxy",),
+    refusals=_refusals,
     doubts=_doubts,
     apply=_apply,
 )
