@@ -87,13 +87,15 @@ def proxy_container(image: str, *, sleeps: bool, tokens: bool) -> Manifest:
         *([{"name": TOKENS, "mountPath": TOKENS_FOLDER, "readOnly": True}] if tokens else []),
     ]
     itself = {"httpGet": {"path": ALIVE_PATH, "port": "http"}}
+    # not over the port: clients that use all connections up would have the running streams cut
+    alive = {"exec": {"command": ["sh", "-c", f'kill -0 "$(cat {FOLDER}/nginx.pid)"']}}
     served = {"httpGet": {"path": READY_PATH if sleeps else "/health", "port": "http"}}
     return {
         "image": image,
         "command": ["sh", f"{CONFIG_FOLDER}/entry.sh", *files],
         "ports": [{"name": "http", "containerPort": PORT, "protocol": "TCP"}],
         "startupProbe": {**itself, **_each(1, 60)},
-        "livenessProbe": {**itself, **_each(10, 6)},
+        "livenessProbe": {**alive, **_each(10, 6)},
         "readinessProbe": {**served, "periodSeconds": READINESS_PERIOD, "timeoutSeconds": 2, "failureThreshold": 3},
         "resources": _resources(PROXY_CPU, PROXY_MEMORY, PROXY_MOST),
         "securityContext": _confined(USER),

@@ -20,6 +20,13 @@ ENGINE_KEEPALIVE = 4
 """Seconds. Uvicorn closes an idle connection after 5, in old and new versions of vLLM; with `proxy_next_upstream off` a
 request on a connection that has just been closed would be a 502."""
 
+FILES_BESIDE = 64
+"""Open files of a worker that are no client's: its listening sockets, its logs, its channels to the other processes."""
+
+QUIET = "error_log stderr emerg;"
+"""Where a request is sent on. nginx writes it down with each error there, query and referrer included: `error` when the
+engine is gone, `crit` when the disk is full, `alert` when connections are used up. The access log has the status."""
+
 GATE_SLACK, OUTER_SLACK = 5, 10
 """Seconds beyond what is waited for inside, so that the inner one says what happened."""
 
@@ -67,13 +74,11 @@ server {{
     # before the path, the size and the body are looked at
     if ($stranger) {{ return 401; }}
 
-    location = {ALIVE_PATH} {{ default_type text/plain; return 200 "alive\\n"; }}
-    location = /health {{ proxy_pass http://engine; }}
-    location = /metrics {{ proxy_pass http://engine; }}
-{_agent_paths(addresses)}
+{_open_paths(addresses)}
     # what the engine can tell in its sleep wakes nobody
-    location = /v1/models {{ if ($odd) {{ return 404; }} proxy_pass http://engine; }}
+    location = /v1/models {{ {QUIET} if ($odd) {{ return 404; }} proxy_pass http://engine; }}
     location /v1/ {{
+        {QUIET}
         if ($odd) {{ return 404; }}
         proxy_read_timeout {silent}s;
         proxy_pass http://{"inner" if inner else "engine"};
@@ -95,6 +100,8 @@ def _main(addresses: Addresses, settings: FrontSettings) -> str:
     return f"""\
 daemon off;
 worker_processes {WORKERS};
+# a body may lie in a file beside each connection; a node's own limit may be 1024
+worker_rlimit_nofile {2 * settings.connections + FILES_BESIDE};
 pid {folder}/nginx.pid;
 error_log stderr error;
 
@@ -116,7 +123,8 @@ http {{
     tcp_nodelay on;
     reset_timedout_connection off;
 {temporary}
-    # neither query, headers nor bodies: secrets end up in all three
+    # neither query, headers nor bodies: secrets end up in all three. The other log has them wherever it has a request
+    error_log stderr crit;
     log_format front escape=json
         '{{"time":"$time_iso8601","id":"$request_id","from":"$remote_addr","method":"$request_method","path":"$uri",'
         '"status":$status,"received":$request_length,"sent":$bytes_sent,"seconds":$request_time}}';
@@ -201,17 +209,34 @@ map $http_authorization $known {{
 map $uri $open {{ default ""; "~^/({own})\\z" 1; "~^{EARLY}" 1; }}
 map $open $logged {{ default 1; 1 0; }}
 map "$known$open" $stranger {{ default 0; "" 1; }}
+# of those paths: sent on as it was written, it must be that path; a body would be read and kept, whoever sends it
+map $request_uri $disguised {{ default 1; "~^/({own})(\\?[^#]*)?\\z" 0; }}
+map $request_method $changing {{ default 1; "~^(GET|HEAD)\\z" 0; }}
+map "$http_transfer_encoding$content_length" $laden {{ default 1; "" 0; 0 0; }}
 # neither dots, nor encoded letters, nor empty segments: what is compared is what is sent on
 map $request_uri $odd {{ default 1; "~^/v1(/[A-Za-z0-9_~:@-][A-Za-z0-9._~:@-]*)+(\\?[^#]*)?\\z" 0; }}
 """
 
 
-def _agent_paths(addresses: Addresses) -> str:
-    if addresses.gate is None:
-        return ""
+def _open_paths(addresses: Addresses) -> str:
+    """Return the locations that ask for no token: questions without a body, and nothing else."""
+    answers = {
+        ALIVE_PATH: 'default_type text/plain; return 200 "alive\\n";',
+        **dict.fromkeys(("/health", "/metrics"), "proxy_pass http://engine;"),
+    }
+    if addresses.gate is not None:
+        answers |= dict.fromkeys((READY_PATH, METRICS_PATH), "proxy_read_timeout 5s; proxy_pass http://agent;")
     return "".join(
-        f"    location = {path} {{ proxy_read_timeout 5s; proxy_pass http://agent; }}\n"
-        for path in (READY_PATH, METRICS_PATH)
+        f"""\
+    location = {path} {{
+        {QUIET}
+        if ($disguised) {{ return 404; }}
+        if ($changing) {{ return 405; }}
+        if ($laden) {{ return 400; }}
+        {answer}
+    }}
+"""
+        for path, answer in answers.items()
     )
 
 
@@ -230,6 +255,7 @@ server {{
     keepalive_timeout 75s;
 
     location / {{
+        {QUIET}
         auth_request /gate;
         auth_request_set $why $upstream_http_x_why;
         auth_request_set $later $upstream_http_retry_after;
@@ -244,6 +270,7 @@ server {{
     }}
     location = /gate {{
         internal;
+        {QUIET}
         proxy_pass_request_body off;
         proxy_pass_request_headers off;
 {_headers("        ", "$http_x_request_id", "")}

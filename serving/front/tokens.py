@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable
 
 SHORTEST, LONGEST = 24, 1024
+LARGEST = 1024 * 1024
+"""Bytes that Kubernetes lets a Secret hold."""
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 """RFC 6750, b64token. Nothing in it means anything to nginx but what `_escaped` takes care of."""
 
@@ -21,18 +23,28 @@ def token_map(tokens: Iterable[str]) -> str:
     """Return the text of the file. Several tokens are valid beside each other, so that one can follow another.
 
     Raises:
-        BadTokenError: none at all, one twice, or one that a header or the file cannot hold.
+        BadTokenError: none at all, one twice, one that a header or the file cannot hold, or more than a Secret holds.
     """
     found = list(tokens)
     if not found:
         raise BadTokenError("no token: nobody could call the server")
     for place, token in enumerate(found, 1):
         if not _TOKEN.fullmatch(token):
-            raise BadTokenError(f"token {place}: expected letters, digits and -._~+/ with = at the end (RFC 6750)")
+            raise BadTokenError(
+                f"token {place}: expected letters, digits and -._~+/ with = at the end (RFC 6750); white space, nothing"
+                " else, separates tokens"
+            )
         if not SHORTEST <= len(token) <= LONGEST:
             raise BadTokenError(f"token {place}: {len(token)} characters; expected {SHORTEST} to {LONGEST}")
         if token in found[: place - 1]:
             raise BadTokenError(f"token {place}: stands there twice")
+    text = _lines(found)
+    if len(text) > LARGEST:
+        raise BadTokenError(f"{len(found)} tokens make {len(text)} bytes > {LARGEST} bytes, which a Secret holds")
+    return text
+
+
+def _lines(found: Iterable[str]) -> str:
     return "".join(f'"~^(?i:bearer) +{_escaped(token)}$" 1;\n' for token in found)
 
 

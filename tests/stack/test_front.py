@@ -19,6 +19,7 @@ DEPLOYMENT, SERVICE = "kubernetes:apps/v1:Deployment", "kubernetes:core/v1:Servi
 ADMISSION = "kubernetes:admissionregistration.k8s.io/v1"
 RBAC = "kubernetes:rbac.authorization.k8s.io/v1"
 TOKEN, NEXT = "a" * 32, "b" * 32
+FORM = "expected letters, digits and -._~+/ with = at the end (RFC 6750); white space, nothing else, separates tokens"
 
 
 def recorded(preset: str = "frontier", secrets: dict[str, str] | None = None, **server: Any) -> Recording:
@@ -71,7 +72,9 @@ def test_another_token_restarts_nothing() -> None:
     ("text", "said"),
     [
         ("short", "token 1: 5 characters; expected 24 to 1024"),
-        (f'{TOKEN} "{NEXT}"', "token 2: expected letters, digits and -._~+/ with = at the end (RFC 6750)"),
+        (f'{TOKEN} "{NEXT}"', f"token 2: {FORM}"),
+        (f'["{TOKEN}", "{NEXT}"]', f"token 1: {FORM}"),
+        (f"{TOKEN},{NEXT}", f"token 1: {FORM}"),
         (f"{TOKEN} {TOKEN}", "token 2: stands there twice"),
         ("  ", "no token: nobody could call the server"),
     ],

@@ -50,6 +50,12 @@ CALM = 0.85
 asked of 55.68 free (article 000 5.4; of the same kind vllm#40256, #48680). Not seen with 8B on an H200 (gpu.md 6)."""
 
 
+def _refusals(situation: Situation) -> Iterator[str]:
+    flag = "disable-log-stats"
+    if situation.engine.args.get(flag) in (True, "true"):
+        yield f"engine.args.{flag} takes away the gauges that tell the agent that nothing runs: it would never sleep"
+
+
 def _doubts(situation: Situation, _provided: Provided) -> Iterator[str]:
     if situation.engine.gpu_memory_utilization > CALM:
         yield (
@@ -86,6 +92,7 @@ SLEEP_MODE = Technique(
     sidecars_take=(containers.AGENT_CPU, containers.AGENT_MEMORY),
     flags=("enable-sleep-mode",),
     needs=("front-proxy",),
+    refusals=_refusals,
     doubts=_doubts,
     apply=_apply,
 )

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import socket
 import threading
 import time
 from dataclasses import dataclass, field
@@ -116,6 +117,23 @@ class Client:
 
     def join(self) -> list[Call]:
         return [call.join() for call in self.calls]
+
+
+def raw(pod: Pod, text: bytes) -> bytes:
+    """Send these bytes, and return all until the end of the connection."""
+    with socket.create_connection(("127.0.0.1", pod.port), timeout=10) as connection:
+        connection.sendall(text)
+        received = b""
+        while piece := connection.recv(65536):
+            received += piece
+    return received
+
+
+def status(pod: Pod, line: str, headers: str = "", rest: bytes = b"") -> int:
+    """Return the status alone: nginx reads on for seconds what was announced, and throws it away."""
+    with socket.create_connection(("127.0.0.1", pod.port), timeout=10) as connection:
+        connection.sendall(f"{line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n".encode() + rest)
+        return int(connection.recv(65536).split()[1])
 
 
 def check(pod: Pod, calls: list[Call]) -> None:

@@ -121,9 +121,9 @@ class Pod:
             "agent", sys.executable, "-S", program("agent"), *ports, *folders, *wake, *limits, *more, **environment
         )
 
-    def start_nginx(self) -> None:
+    def start_nginx(self, *before: str) -> None:
         arguments = [str(self.conf), str(self.folder / "front"), str(self.tokens)]
-        self.run("nginx", "sh", ENTRY, *arguments, TOKENS_PERIOD="0.1")
+        self.run("nginx", *before, "sh", ENTRY, *arguments, TOKENS_PERIOD="0.1")
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:
         process = self.processes[name]

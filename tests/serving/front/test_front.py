@@ -4,7 +4,6 @@ import http.client
 import json
 import os
 import signal
-import socket
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from serving.front.tokens import token_map
-from tests.serving.front.calls import PATH, Client
+from tests.serving.front.calls import PATH, Client, raw, status
 from tests.serving.front.pod import OTHER, TOKEN, Pod, until
 
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -21,15 +20,6 @@ BEARER = {"Authorization": f"Bearer {TOKEN}"}
 @pytest.fixture(params=[True, False], ids=["with the agent", "alone"])
 def pod(request: pytest.FixtureRequest, pods: Callable[..., Pod]) -> Pod:
     return pods(sleeps=request.param).start()
-
-
-def raw(pod: Pod, text: bytes) -> bytes:
-    with socket.create_connection(("127.0.0.1", pod.port), timeout=10) as connection:
-        connection.sendall(text)
-        received = b""
-        while piece := connection.recv(65536):
-            received += piece
-    return received
 
 
 def test_a_request_without_a_valid_token_is_refused_before_anything_else(pod: Pod) -> None:
@@ -179,6 +169,28 @@ def test_the_log_holds_no_token_no_query_and_no_body(pod: Pod) -> None:
     text = pod.log.read_text()
     for secret in (TOKEN, "in-the-body", "in-the-query"):
         assert secret not in text
+
+
+@pytest.mark.parametrize("fault", ["no engine", "no agent", "no room for bodies", "no inner socket"])
+def test_no_error_in_the_log_holds_what_was_asked(pods: Callable[..., Pod], fault: str) -> None:
+    """Beside its errors nginx writes the request and the referrer: of clients whose keys stand in the query."""
+    pod = pods().start()
+    if fault in ("no engine", "no agent"):
+        pod.kill(fault.removeprefix("no "))
+    elif fault == "no inner socket":
+        (pod.folder / "front/inner.sock").unlink()
+    else:
+        (pod.folder / "front/client_body").rmdir()
+    headers = {"Referer": "http://in-the-referrer", **BEARER, "Content-Length": "300000"}
+    for path in (f"{PATH}?key=in-the-query", "/v1/models?key=in-the-query", "/health?key=in-the-query"):
+        lines = [f"POST {path} HTTP/1.1", "Host: in-the-host", *(f"{n}: {v}" for n, v in headers.items())]
+        raw(pod, "\r\n".join([*lines, "Connection: close", "", "x" * 300_000]).encode())
+    assert raw(pod, b"GET /health?key=in-the-query HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    # too large a body, where nothing is sent on
+    announced = f"Authorization: Bearer {TOKEN}\r\nContent-Length: 99999999\r\n"
+    assert status(pod, "POST /x?key=in-the-query", announced) == 413
+    until(lambda: PATH in pod.log.read_text())
+    assert "in-the-" not in pod.log.read_text()
 
 
 def test_a_token_that_is_renewed_in_place_counts_at_once_and_cuts_nothing(pod: Pod) -> None:

@@ -6,10 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serving.front.tokens import BadTokenError, token_map
+from serving.front.tokens import LARGEST, BadTokenError, token_map
 
 TOKEN = "abcdefghijklmnopqrstuvwx"  # noqa: S105 - of the tests
-FORM = "token 1: expected letters, digits and -._~+/ with = at the end (RFC 6750)"
+FORM = (
+    "token 1: expected letters, digits and -._~+/ with = at the end (RFC 6750); white space, nothing else, separates"
+    " tokens"
+)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +34,16 @@ def test_a_token_that_cannot_stand_in_the_file_is_refused_and_not_repeated(token
     with pytest.raises(BadTokenError) as refused:
         token_map(tokens)
     assert str(refused.value) == said
+
+
+def test_more_tokens_than_a_Secret_holds_are_refused_with_the_sum() -> None:
+    """The API server would refuse them in the middle of `up`."""
+    tokens = [f"{number:01024}" for number in range(1100)]
+    line = len(token_map(tokens[:1]))
+    assert len(token_map(tokens[: LARGEST // line])) <= LARGEST
+    with pytest.raises(BadTokenError) as refused:
+        token_map(tokens[: LARGEST // line + 1])
+    assert str(refused.value) == "1003 tokens make 1049138 bytes > 1048576 bytes, which a Secret holds"
 
 
 @given(st.lists(st.from_regex(r"\A[A-Za-z0-9._~+/-]{24,60}={0,2}\Z"), min_size=1, max_size=4, unique=True), st.data())

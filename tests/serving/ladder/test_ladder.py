@@ -167,6 +167,12 @@ REFUSED: list[tuple[list[str], Situation, str]] = [
         situation(engine={"args": {"chat-template": "/models/chat.jinja"}}),
         "engine.args.chat-template reads from /models, which is the mount; set model.auxiliaryFiles: true",
     ),
+    (
+        ["front-proxy", "sleep-mode"],
+        situation(engine={"args": {"disable-log-stats": True}}),
+        "engine.args.disable-log-stats takes away the gauges that tell the agent that nothing runs: it would never"
+        " sleep",
+    ),
 ]
 
 
@@ -186,6 +192,11 @@ def test_an_argument_that_says_the_same_as_a_technique_is_taken(name: str, args:
 def test_a_technique_is_refused_where_it_would_not_hold(names: list[str], about: Situation, said: str) -> None:
     assert list(refusals(names, about)) == [f"{names[-1]}: {said}"]
     assert list(refusals(names, ANY)) == []
+
+
+def test_sleep_mode_stands_beside_statistics_that_are_said_to_stay() -> None:
+    stays = situation(engine={"args": {"disable-log-stats": False}})
+    assert list(refusals(["front-proxy", "sleep-mode"], stays)) == []
 
 
 def test_local_weights_is_refused_beside_what_reads_from_the_bucket() -> None:
