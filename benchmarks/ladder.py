@@ -29,7 +29,8 @@ MEASURED: dict[tuple[str, Start], float] = {
     ("step-2", "restart"): 133,
     ("step-5", "wake"): 0.97,
 }
-"""Article 000, seconds. 258 is its own estimate; step 5 was measured without a sleep before the first request."""
+"""Article 000, seconds. 258 is its own estimate: 226 s with the pull of a standard node. Step 5 was measured without a
+sleep before the first request."""
 
 
 def servers() -> tuple[Situation, Situation]:

@@ -187,6 +187,15 @@ def _text(argument: Argument, value: object) -> str:
     return text
 
 
+def amount(value: object) -> float:
+    """Return the number that a value means to the parser: 8k is 8000, 8K is 8192.
+
+    Raises:
+        ValueError: it means none.
+    """
+    return float(str(_measured(str(value))))
+
+
 def _measured(text: str) -> object:
     """Return the number that a text means to the parser: 8k is 8000, 8K is 8192, auto is -1."""
     if text == "auto":

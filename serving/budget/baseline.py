@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from infra.instances import InstanceType
+from serving.budget.host_memory import PINNED, host_memory
 from serving.budget.timeline import PHASES, Phase, Seconds, Start, Timeline
 from serving.model import GIB
 from serving.pod import PROBE_PERIOD, Situation
@@ -23,6 +24,10 @@ WIRE = 0.9
 _MOUNTPOINT_SECONDS = 127.6
 _PROBE_LAG = 7.0
 _FIRST_SLEEP = 12.8
+PINS = ARTICLE_ON_GPU * PINNED / _FIRST_SLEEP
+"""GiB of host memory that a first sleep pins in a second: 3.4 by article 000's 12.8 s. An H200 host pinned half as fast
+(12.7 s for 21.6 GiB, gpu.md 9): the limits of the agent are made for that one (serving/scripts/agent/engine_client.py).
+"""
 
 _ARTICLE: Mapping[Phase, Seconds] = {
     "node": Seconds(31.0, "estimated", "article 000: 428 s less all that it names; 45 s with scheduling (2.3)"),
@@ -61,7 +66,7 @@ _HANGS_ON: Mapping[Phase, frozenset[Fact]] = {
     "imports": frozenset({"type", "engine"}),
     "model inspection": frozenset({"type", "engine"}),
     "engine imports": frozenset({"type", "engine"}),
-    "weights": frozenset({"type", "model"}),
+    "weights": frozenset({"type", "engine", "model"}),
     "compile": frozenset({"type", "engine", "model"}),
     "kernels": frozenset({"type", "engine", "model"}),
     "graphs": frozenset({"type", "engine", "model"}),
@@ -100,10 +105,10 @@ def wake_seconds(situation: Situation) -> float:
 def priming_seconds(situation: Situation) -> float:
     """Return how long the first sleep and wake take, which a server that will sleep has before it takes traffic.
 
-    The first sleep pins host memory: 12.8 s for 31.2 GiB (article 000), 12.7 s for 15.3 GiB on an H200 (gpu.md 0.11),
-    so it is not scaled.
+    The first sleep pins host memory, of all ranks at the rate that was seen with one: nobody measured several.
     """
-    return _FIRST_SLEEP + wake_seconds(situation)
+    pinned = host_memory(situation.model.size_gib, 0.0, sleeps=True).pinned
+    return pinned / PINS + wake_seconds(situation)
 
 
 def over_the_wire(size: float, kind: InstanceType) -> float:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from infra.instances import InstanceType
 from infra.node_boot import parallel_pull
-from infra.node_boot.disks import Disk
 from serving.budget import Problem
 from serving.model import GIB
 from serving.pod import Situation
@@ -17,10 +16,6 @@ vllm#27154) and unpacked (up to 25 GB: vllm#17163). Not weighed here."""
 CACHE, CACHES_KEPT = 0.5, 4
 """GiB of one server's start-up cache (article 000: 218 MB; bytecode 99 MB more: cold-start.md 1.4), and how many of
 them a node keeps: every released fingerprint leaves a folder. Estimated."""
-
-SYSTEM = 20.0
-"""GiB of a root volume that the OS, its agents and their images take. Estimated: the smallest one that is allowed has
-30."""
 
 SPARE = 15
 """Percent of the disk that must stay free: kubelet evicts pods when less than 10 % of its own file system or less than
@@ -63,68 +58,51 @@ def footprint(situation: Situation, names: Sequence[str]) -> Footprint:
     )
 
 
-def room(situation: Situation, kind: InstanceType, disk: Disk) -> tuple[float, str]:
-    """Return the GiB that images and caches have on a type, and what they are of.
-
-    Args:
-        situation: the server.
-        kind: the instance type.
-        disk: `raid0`: the local NVMe, which is what every type of a pool has; `ebs`: what the OS leaves of the root
-            volume.
-    """
-    if disk == "raid0":
-        return kind.local_nvme * (100 - SPARE) / 100, f"local NVMe on {kind.name}"
-    root = situation.pool.root_volume_gib
-    return root - SYSTEM, f"rootVolumeGib {root} less {SYSTEM:.0f} GiB for the system"
+def room(kind: InstanceType) -> float:
+    """Return the GiB that images, caches and weights have on a type: of its local NVMe, which every type has."""
+    return kind.local_nvme * (100 - SPARE) / 100
 
 
-def refusals(situation: Situation, names: Sequence[str], disk: Disk = "raid0") -> Iterator[Problem]:
+def refusals(situation: Situation, names: Sequence[str]) -> Iterator[Problem]:
     """Yield why what one server leaves on a node has no room there."""
     left = footprint(situation, names)
     path = ("model", "sizeGib") if left.weights else ("pool",)
-    for where, space in _rooms(situation, disk).items():
+    for kind in situation.pool.types:
+        space = room(kind)
         if left.total > space:
-            yield path, f"disk {_sum(left)} = {left.total:.1f} GiB > {space:.1f} GiB of {where}"
+            yield path, f"disk {_sum(left)} = {left.total:.1f} GiB > {_room(kind)}"
 
 
-def warnings(
-    situation: Situation,
-    names: Sequence[str],
-    others: Mapping[str, Footprint],
-    disk: Disk = "raid0",
-) -> Iterator[Problem]:
+def warnings(situation: Situation, names: Sequence[str], others: Mapping[str, Footprint]) -> Iterator[Problem]:
     """Yield that a server has room on a node by itself, and not with all servers of its pool that may have run there.
 
     Args:
         situation: the server.
         names: all techniques that act on it.
         others: what the other servers of its pool leave, by name.
-        disk: what holds images and caches.
     """
     own = footprint(situation, names)
     images = {own.image, *(it.image for it in others.values())}
-    for where, space in _rooms(situation, disk).items():
+    for kind in situation.pool.types:
+        space = room(kind)
         rest = sum(it.caches + it.weights for it in others.values())
         total = own.image_gib * len(images) + own.caches + own.weights + rest
         if own.total <= space < total:
             yield (
                 ("pool",),
                 f"disk {own.image_gib * len(images):.1f} GiB images + {own.caches + own.weights:.1f} GiB own"
-                f" + {rest:.1f} GiB of {', '.join(sorted(others))} = {total:.1f} GiB > {space:.1f} GiB of {where}",
+                f" + {rest:.1f} GiB of {', '.join(sorted(others))} = {total:.1f} GiB > {_room(kind)}",
             )
 
 
-def _rooms(situation: Situation, disk: Disk) -> dict[str, float]:
-    """The room by what it is of: a root volume is the same on every type."""
-    part = f" ({100 - SPARE} % of it)" if disk == "raid0" else ""
-    return {where + part: space for space, where in (room(situation, kind, disk) for kind in situation.pool.types)}
+def _room(kind: InstanceType) -> str:
+    return f"{room(kind):.1f} GiB of local NVMe on {kind.name} ({100 - SPARE} % of it)"
 
 
-def line(situation: Situation, names: Sequence[str], kind: InstanceType, disk: Disk = "raid0") -> str:
+def line(situation: Situation, names: Sequence[str], kind: InstanceType) -> str:
     """Return the sum as text."""
     left = footprint(situation, names)
-    space, where = room(situation, kind, disk)
-    return f"{_sum(left)} = {left.total:.1f} GiB of {space:.0f} GiB of {where}"
+    return f"{_sum(left)} = {left.total:.1f} GiB of {room(kind):.0f} GiB of local NVMe on {kind.name}"
 
 
 def _sum(left: Footprint) -> str:

@@ -11,10 +11,14 @@ from operator import attrgetter
 from infra.gpu_pools import AGENTS_MEMORY
 from infra.instances import InstanceType
 from serving.budget import Problem
-from serving.pod import Situation
+from serving.pod import SHARED_MEMORY, Situation
 
 ENGINE_MEMORY = 6.0
 """GiB of host memory of the engine itself: 3.5-3.9 warm, 6.1 while nvcc runs (gpu.md 2)."""
+
+RANK_MEMORY = 2.0
+"""GiB of each further rank of a tensor-parallel engine, a process of its own beside those of `ENGINE_MEMORY`.
+Estimated: half of what an engine's two processes take when they are warm."""
 
 ON_GPU = 31.22 / 30.5
 """GiB that vLLM loads per GiB of safetensors (article 000; 1.00 on an H200, gpu.md 2)."""
@@ -36,6 +40,20 @@ SIDECARS = 0.25
 """GiB of the front proxy and the sleep agent. Estimated: nginx and one Python process."""
 
 
+def engine_memory(ranks: int) -> float:
+    """Return the GiB of host memory of an engine itself: of all its ranks, and what these share.
+
+    Ranks talk through /dev/shm, counted as full as it may get. An engine of one rank uses none of it.
+    """
+    return ENGINE_MEMORY + ((ranks - 1) * RANK_MEMORY + SHARED_MEMORY if ranks > 1 else 0.0)
+
+
+def engine_sum(ranks: int) -> str:
+    """Return `engine_memory` as text, part by part."""
+    further = f" + {ranks - 1} further ranks x {RANK_MEMORY} GiB + /dev/shm {SHARED_MEMORY} GiB" if ranks > 1 else ""
+    return f"engine {ENGINE_MEMORY:.1f} GiB{further}"
+
+
 @dataclass(frozen=True)
 class HostMemory:
     """Of one server, in GiB."""
@@ -52,16 +70,17 @@ class HostMemory:
         return self.engine + max(self.streamer, self.pinned)
 
 
-def host_memory(weights: float, streamer: float, *, sleeps: bool, pinned: float = PINNED) -> HostMemory:
+def host_memory(weights: float, streamer: float, *, sleeps: bool, pinned: float = PINNED, ranks: int = 1) -> HostMemory:
     """Return what a server takes.
 
     Args:
         weights: GiB of the checkpoint.
-        streamer: GiB of the streamer's buffer and readers (`streamer.Buffer.gib`); 0 without it.
+        streamer: GiB of the buffers and readers of all ranks' streamers (`streamer.Buffer.gib`); 0 without it.
         sleeps: whether it ever sleeps.
         pinned: GiB per GiB of weights.
+        ranks: GPUs that share the weights. Each pins its own share of them.
     """
-    return HostMemory(ENGINE_MEMORY, streamer, weights * ON_GPU * pinned if sleeps else 0.0)
+    return HostMemory(engine_memory(ranks), streamer, weights * ON_GPU * pinned if sleeps else 0.0)
 
 
 def refusals(situation: Situation, names: Sequence[str]) -> Iterator[Problem]:
@@ -77,7 +96,8 @@ def warnings(situation: Situation, names: Sequence[str]) -> Iterator[Problem]:
 
 
 def _short(situation: Situation, pinned: float, when: str) -> Iterator[Problem]:
-    memory = host_memory(situation.model.size_gib, 0.0, sleeps=True, pinned=pinned)
+    ranks = situation.engine.tensor_parallel
+    memory = host_memory(situation.model.size_gib, 0.0, sleeps=True, pinned=pinned, ranks=ranks)
     kind = min(situation.pool.types, key=attrgetter("allocatable_memory"))
     allocatable, limit = kind.allocatable_memory / 1024, situation.resources.memory_gib
     # what no limit can mend is said first; the limit itself must fit into what is allocatable (serving/server/fit.py)

@@ -3,14 +3,19 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from infra.instances import InstanceType
+from serving.budget import Problem
 from serving.budget.baseline import as_known, baseline
-from serving.budget.timeline import PHASES, STARTS, Phase, Seconds, Start, Timeline, weaker
+from serving.budget.timeline import PHASES, POD_STARTS, STARTS, Evidence, Phase, Seconds, Start, Timeline, total, weaker
+from serving.engine import START_LIMIT
 from serving.pod import Situation
 from serving.techniques import TECHNIQUES
 from serving.techniques.node import WARM_NODES
 from serving.techniques.technique import Effect, Technique
 
 NOTHING = Seconds(0.0, "measured", "does not happen")
+
+_ENGINES_OWN = PHASES[PHASES.index("imports") : PHASES.index("API start") + 1]
+"""What passes between the start of the engine's container and its serving."""
 
 
 def in_force(situation: Situation, techniques: Sequence[str]) -> tuple[str, ...]:
@@ -74,7 +79,8 @@ def _changed(before: Seconds, effect: Effect, situation: Situation, kind: Instan
     value = effect.seconds(before.value, situation, kind)
     if value == before.value:
         return before
-    after = as_known(effect.phase, Seconds(value, effect.evidence, effect.source), situation, kind)
+    seen: Evidence = effect.evidence if effect.as_seen(situation) else "estimated"
+    after = as_known(effect.phase, Seconds(value, seen, effect.source), situation, kind)
     # what is made of the seconds before is no better known than they are
     independent = effect.seconds(before.value + 1, situation, kind) == value
     evidence = after.evidence if independent else weaker(before.evidence, after.evidence)
@@ -89,3 +95,28 @@ def predictions(
         kind.name: {start: predicted(situation, names, start, kind, table) for start in STARTS}
         for kind in situation.pool.types
     }
+
+
+def warnings(situation: Situation, names: Sequence[str]) -> Iterator[Problem]:
+    """Yield that an engine is expected to take longer than it may, on the pool's slowest type.
+
+    No refusal: the longest start that was measured took 428 s, so whatever is beyond the limit is scaled up from a
+    smaller checkpoint and from another type's network and vCPUs. The startup probe waits STARTUP_SLACK longer still.
+
+    Args:
+        situation: the server.
+        names: all techniques that act on it (`in_force`).
+    """
+    starts = [
+        (kind, {phase: timeline[phase] for phase in _ENGINES_OWN if phase in timeline})
+        for kind, each in predictions(situation, names).items()
+        for timeline in (each[start] for start in POD_STARTS)
+    ]
+    kind, slowest = max(starts, key=lambda it: total(it[1]))
+    if (seconds := total(slowest)) > START_LIMIT:
+        phases = " + ".join(f"{phase} {it.value:.1f} s" for phase, it in slowest.items())
+        yield (
+            ("techniques",),
+            f"{phases} = {seconds:.1f} s on {kind}, estimated, > {START_LIMIT} s that an engine may take from the start"
+            " of its container to serving: it may be ended before",
+        )

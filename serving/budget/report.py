@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from serving.budget import disk, gpu_memory
-from serving.budget.host_memory import SLEEP_MODE, host_memory
+from serving.budget.host_memory import SLEEP_MODE, engine_sum, host_memory
 from serving.budget.predict import causes, in_force, predictions
 from serving.budget.streamer import planned, reason
 from serving.budget.timeline import EVIDENCE, PHASES, STARTS, Phase, Seconds, Start, Timeline, by_evidence, total
@@ -100,13 +100,14 @@ def _sums(situation: Situation, names: Sequence[str]) -> Iterator[tuple[str, str
         for kind in situation.pool.types:
             if planned(situation, kind.network) != plan:
                 yield f"{_INDENT}alone", f"{kind.name}: {reason(situation, kind.network)}"
-    memory = host_memory(situation.model.size_gib, plan.gib if plan else 0.0, sleeps=SLEEP_MODE in names)
+    ranks, loading = situation.engine.tensor_parallel, plan.gib if plan else 0.0
+    memory = host_memory(situation.model.size_gib, loading, sleeps=SLEEP_MODE in names, ranks=ranks)
     parts = [f"loading {memory.streamer:.1f} GiB"] if plan else []
     parts += [f"weights pinned by sleep {memory.pinned:.1f} GiB"] if memory.pinned else []
     larger = f" + the larger of {', '.join(parts)}" if len(parts) > 1 else "".join(f" + {part}" for part in parts)
     yield (
         "host memory",
-        f"engine {memory.engine:.1f} GiB{larger} = {memory.peak:.1f} GiB of {situation.resources.memory_gib} GiB",
+        f"{engine_sum(ranks)}{larger} = {memory.peak:.1f} GiB of {situation.resources.memory_gib} GiB",
     )
     kinds = situation.pool.types
     gpus = {kind.name: gpu_memory.line(situation, kind) for kind in kinds}

@@ -27,6 +27,10 @@ HEALTH = {"path": "/health", "port": "http"}
 PROBE_PERIOD = 10
 """Seconds: Kubernetes' default, with which article 000 measured. Half of it, on average, is the price of a start."""
 
+SHARED_MEMORY = 2
+"""GiB that /dev/shm may hold: the ring of a tensor-parallel engine, 240 MiB, dies of SIGBUS with the runtime's 64 MB
+(vllm#48879). It lies in memory, and counts against the container's limit."""
+
 Manifest = Any
 """A piece of a Kubernetes object, spelled as the API spells it. (The SDK's own types know only snake_case keys.)"""
 
@@ -123,8 +127,7 @@ def baseline(situation: Situation, claim: pulumi.Input[str] | None) -> Pod:
         volumes={
             CACHE: {"emptyDir": {}},
             MODELS: {"persistentVolumeClaim": {"claimName": claim, "readOnly": True}},
-            # the ring of a tensor-parallel engine: 240 MiB, SIGBUS with the runtime's 64 MB (vllm#48879)
-            "shm": {"emptyDir": {"medium": "Memory", "sizeLimit": "2Gi"}},
+            "shm": {"emptyDir": {"medium": "Memory", "sizeLimit": f"{SHARED_MEMORY}Gi"}},
         },
         mounts={
             CACHE: {"mountPath": ROOT},

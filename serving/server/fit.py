@@ -7,9 +7,8 @@ from operator import attrgetter
 from infra.gpu_pools import AGENTS_CPU, AGENTS_MEMORY, LONGEST_GRACE, GpuPool
 from infra.instances import catalogue, types_with
 from serving.arguments import BadArgumentError
-from serving.budget import Problem, disk, gpu_memory, host_memory
+from serving.budget import Problem, disk, gpu_memory, host_memory, predict, uncounted
 from serving.budget.disk import Footprint
-from serving.budget.predict import in_force
 from serving.cache_key.server import server_key
 from serving.engine import ONE_NODE, OWN_FLAGS, TEARDOWN, argument_problems
 from serving.idle import idle_problems
@@ -101,7 +100,7 @@ def _host_memory(server: ServerSettings, pool: GpuPool, region: str) -> Iterator
 
 def _disk(server: ServerSettings, pool: GpuPool, region: str) -> Iterator[Problem]:
     about = situation(server, pool, region)
-    yield from disk.refusals(about, in_force(about, server.chosen))
+    yield from disk.refusals(about, predict.in_force(about, server.chosen))
 
 
 def _host(server: ServerSettings, pool: GpuPool, _region: str) -> Iterator[Problem]:
@@ -175,4 +174,7 @@ def warnings(about: Situation, techniques: Sequence[str], beside: Mapping[str, F
     """
     yield from gpu_memory.warnings(about)
     yield from host_memory.warnings(about, techniques)
-    yield from disk.warnings(about, in_force(about, techniques), beside)
+    yield from uncounted.warnings(about)
+    in_force = predict.in_force(about, techniques)
+    yield from disk.warnings(about, in_force, beside)
+    yield from predict.warnings(about, in_force)

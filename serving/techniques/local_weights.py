@@ -28,7 +28,7 @@ from serving import programs
 from serving.budget.baseline import over_the_wire
 from serving.budget.disk import LOCAL_WEIGHTS as NAME
 from serving.budget.disk import SPARE
-from serving.budget.host_memory import ENGINE_MEMORY
+from serving.budget.host_memory import engine_memory
 from serving.engine import START_LIMIT
 from serving.pod import MODEL_MOUNT, Pod, Situation
 from serving.pod.template import named
@@ -66,7 +66,7 @@ def folder(situation: Situation) -> str:
 
 
 def _read_seconds(_before: float, situation: Situation, _kind: InstanceType) -> float:
-    held = situation.model.size_gib + ENGINE_MEMORY <= situation.resources.memory_gib
+    held = situation.model.size_gib + engine_memory(situation.engine.tensor_parallel) <= situation.resources.memory_gib
     return RESTORE_SECONDS + situation.model.size / 10**9 / (CACHED if held else UNCACHED)
 
 

@@ -24,6 +24,8 @@ class Effect:
     source: str
     beside: tuple[str, ...] = ()
     """Techniques without which it does nothing."""
+    as_seen: Callable[[Situation], bool] = lambda _: True
+    """Whether a server uses it as the evidence has it. Where it does not, the seconds are estimated."""
 
 
 def saved(seconds: float) -> Callable[[float, Situation, InstanceType], float]:

@@ -156,6 +156,16 @@ def test_a_restart_reads_from_memory_where_that_holds_the_weights() -> None:
     roomy, tight = situation(resources={"memoryGib": 48}), situation(resources={"memoryGib": 24})
     assert seconds("restart", roomy) == pytest.approx(14.0, abs=0.1)
     assert seconds("restart", tight) == pytest.approx(31.8, abs=0.1)
+    # a second rank's process, and /dev/shm, take 4 GiB of what held the weights
+    held, not_held = (
+        situation(
+            nodes={"instanceTypes": ["g7e.12xlarge"], "maxGpus": 2},
+            engine={"tensorParallel": ranks},
+            resources={"memoryGib": 38},
+        )
+        for ranks in (1, 2)
+    )
+    assert seconds("restart", held) < seconds("restart", not_held)
 
 
 @pytest.mark.parametrize("start", ["fresh node", "warm node"])

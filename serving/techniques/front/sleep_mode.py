@@ -86,7 +86,7 @@ SLEEP_MODE = Technique(
             starts=POD_STARTS,
             seconds=_primed,
             evidence="estimated",
-            source="article 000: first sleep 12.8 s for 31 GiB (12.7 s for 15.3 GiB on an H200, gpu.md 9), then a wake",
+            source="article 000: first sleep 12.8 s for 31 GiB, by size (an H200: 12.7 s for 15.3, gpu.md 9); a wake",
         ),
     ),
     sidecars_take=(containers.AGENT_CPU, containers.AGENT_MEMORY),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from benchmarks.ladder import MEASURED
 from serving.budget.timeline import PHASES, Start
 from tests.serving.budget.article import STEPS, seconds, timeline
 
@@ -9,19 +10,7 @@ TOLERANCE = 0.10
 """The article's own totals move in steps of 10 s, which is what its probe asks by."""
 
 
-@pytest.mark.parametrize(
-    ("step", "start", "measured"),
-    [
-        ("step-0", "fresh node", 428),
-        ("step-2", "fresh node", 306),
-        ("step-3", "fresh node", 258),  # the article's own estimate: 226 s with the pull of a standard node
-        ("step-4", "fresh node", 226),
-        ("step-0", "restart", 314),
-        ("step-1", "restart", 204),
-        ("step-2", "restart", 133),
-        ("step-5", "wake", 0.97),
-    ],
-)
+@pytest.mark.parametrize(("step", "start", "measured"), [(*of, seconds) for of, seconds in MEASURED.items()])
 def test_a_predicted_start_is_within_a_tenth_of_the_articles(step: str, start: Start, measured: float) -> None:
     assert seconds(step, start) == pytest.approx(measured, rel=TOLERANCE)
 

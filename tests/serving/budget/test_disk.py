@@ -1,8 +1,10 @@
-"""Disk of a node: image, caches and kept weights against the local NVMe, or the root volume."""
+"""Disk of a node: image, caches and kept weights against the local NVMe."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from serving.budget import disk
 from serving.budget.disk import Footprint, footprint, line, refusals, room, warnings
 from tests.serving.situations import situation
 
@@ -30,16 +32,15 @@ def test_kept_weights_that_the_smallest_disk_cannot_hold_are_refused() -> None:
     assert not list(refusals(about, ("parallel-pull",)))
 
 
-def test_the_root_volume_counts_once_where_it_holds_the_images() -> None:
-    about = situation(nodes={"rootVolumeGib": 50})
-    assert list(refusals(about, (), "ebs")) == [
+def test_an_image_that_no_disk_can_hold_is_refused_of_the_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk, "IMAGE_UNPACKED", 300.0)
+    about = situation(nodes=XLARGE)
+    assert list(refusals(about, ("parallel-pull",))) == [
         (
             ("pool",),
-            "disk 32.0 GiB image + 2.0 GiB caches = 34.0 GiB > 30.0 GiB of rootVolumeGib 50 less 20 GiB for the system",
+            "disk 300.0 GiB image + 2.0 GiB caches = 302.0 GiB > 212.5 GiB of local NVMe on g6e.xlarge (85 % of it)",
         )
     ]
-    assert not list(refusals(about, ()))
-    assert not list(refusals(situation(nodes={"rootVolumeGib": 60}), (), "ebs"))
 
 
 def test_servers_that_have_room_one_by_one_and_not_together_are_a_warning() -> None:
@@ -72,5 +73,5 @@ def test_more_weights_never_take_less_disk_and_are_refused_exactly_beyond_the_ro
     totals = [footprint(about, names).total for about in abouts]
     assert 0 < totals[0] <= totals[1]
     for about, total in zip(abouts, totals, strict=True):
-        lacking = [kind for kind in about.pool.types if total > room(about, kind, "raid0")[0]]
+        lacking = [kind for kind in about.pool.types if total > room(kind)]
         assert len(list(refusals(about, names))) == len(lacking)

@@ -10,14 +10,16 @@ from serving.budget.host_memory import (
     ENGINE_MEMORY,
     ON_GPU,
     PINNED,
+    RANK_MEMORY,
     Sleeper,
+    engine_memory,
     host_memory,
     refusals,
     shared_refusals,
     shared_warnings,
     warnings,
 )
-from serving.pod import Situation
+from serving.pod import SHARED_MEMORY, Situation
 from tests.serving.situations import situation
 
 SLEEPS = ("sleep-mode",)
@@ -84,6 +86,23 @@ def test_a_server_that_never_sleeps_pins_nothing() -> None:
     about = one(80, 8)
     assert not list(refusals(about, ("streaming-loader",)))
     assert not list(warnings(about, ("streaming-loader",)))
+
+
+def test_an_engine_of_several_ranks_has_their_processes_and_what_they_share_and_one_of_one_has_neither() -> None:
+    assert engine_memory(1) == ENGINE_MEMORY
+    assert engine_memory(2) == ENGINE_MEMORY + RANK_MEMORY + SHARED_MEMORY
+    two = situation(
+        nodes={"instanceTypes": ["g7e.12xlarge"], "maxGpus": 2},
+        engine={"tensorParallel": 2},
+        model={"sizeGib": 100},
+        resources={"memoryGib": 150},
+    )
+    assert list(refusals(two, SLEEPS)) == [
+        (
+            ("sleep",),
+            "host memory 143.3 GiB weights pinned + 10.0 GiB base = 153.3 GiB > 150 GiB of resources.memoryGib",
+        )
+    ]
 
 
 ARTICLES_PAIR = {"a": Sleeper(31.22 / ON_GPU, 81.6), "b": Sleeper(14.4 / ON_GPU, 81.6)}

@@ -6,11 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine_client import PATIENCE
 from infra.instances import types_with
-from serving.budget.baseline import baseline, priming_seconds, probe_lag, wake_seconds
-from serving.budget.predict import in_force, predicted, predictions
+from serving.budget.baseline import PINS, baseline, priming_seconds, probe_lag, wake_seconds
+from serving.budget.host_memory import ON_GPU, PINNED
+from serving.budget.predict import in_force, predicted, predictions, warnings
 from serving.budget.timeline import EVIDENCE, PHASES, STARTS, Seconds, by_evidence, total, weaker
 from serving.pod import Situation
+from serving.server.fit import warnings as all_warnings
 from serving.techniques import TECHNIQUES
 from serving.techniques.technique import Effect, Technique, at_most, scaled
 from tests.serving.budget.article import article
@@ -63,8 +66,8 @@ def test_only_the_articles_server_is_measured() -> None:
     always = {"scheduling", "container start", "readiness"}
     assert measured == {
         "article": {*always, "image pull", "weights", "compile", "API start"},
-        "newer engine": {*always, "weights"},
-        "own image": {*always, "weights"},
+        "newer engine": always,
+        "own image": always,
         "other model": {*always, "image pull"},
         "other type": always,
     }
@@ -119,6 +122,64 @@ def test_a_wake_copies_the_weights_of_each_gpu_and_priming_sleeps_once_more() ->
     assert priming_seconds(about) == pytest.approx(12.8 + 0.97)
     two = situation(engine={"tensorParallel": 2}, model={"sizeGib": 61})
     assert wake_seconds(two) == pytest.approx(0.97)
+
+
+def test_the_first_sleep_goes_by_what_it_pins_and_never_outlasts_the_agents_patience() -> None:
+    """engine_client.py: 600 s, reckoned with the slower of the two hosts that were measured."""
+    small, large = (situation(model={"sizeGib": size}) for size in (15.25, 400))
+    first = {about.model.size_gib: priming_seconds(about) - wake_seconds(about) for about in (small, large)}
+    assert first == {15.25: pytest.approx(6.4), 400: pytest.approx(12.8 * 400 / 30.5)}
+    assert first[400] == pytest.approx(400 * ON_GPU * PINNED / PINS)
+    assert first[400] < PATIENCE["sleep"]
+
+
+@pytest.mark.parametrize("memory", [40, 30, 14])
+def test_a_load_with_other_readers_than_the_articles_is_estimated(memory: int) -> None:
+    """The article ran 64 readers; a server that is short of memory gets 16, or 8 and refills."""
+
+    def weights(memory: int, version: str) -> Seconds:
+        about = situation(engine={"version": version}, resources={"memoryGib": memory})
+        return predicted(about, ("streaming-loader",), "restart", about.pool.types[0])["weights"]
+
+    assert weights(50, "0.26.0").evidence == "measured"
+    assert weights(memory, "0.26.0").evidence == "estimated"
+    assert weights(50, "0.33.0").evidence == "estimated"
+
+
+EIGHT = {"engine": {"tensorParallel": 8}, "model": {"sizeGib": 400}, "resources": {"memoryGib": 600}}
+P5 = {"product": "h100", "instanceTypes": ["p5.48xlarge"], "maxGpus": 8}
+
+
+def test_every_rank_streams_the_whole_checkpoint() -> None:
+    """3200 GiB: with 8 readers a rank they take in 8 x 2.23 GB/s, and no network is faster than its figure."""
+    about = situation(nodes=P5, **EIGHT)
+    seconds = predicted(about, ("streaming-loader",), "restart", about.pool.types[0])["weights"]
+    assert (seconds.value, seconds.evidence) == (pytest.approx(8 * 400 * 1024**3 / (8 * 2.23e9)), "estimated")
+    slow = situation(
+        nodes={"product": "l4", "instanceTypes": ["g6.12xlarge"], "maxGpus": 4},
+        engine={"tensorParallel": 4},
+        model={"sizeGib": 40},
+    )
+    kind = slow.pool.types[0]
+    wire = 4 * 40 * 1024**3 * 8 / (0.9 * kind.network * 10**6)
+    assert predicted(slow, ("streaming-loader",), "restart", kind)["weights"].value >= wire
+
+
+def test_a_start_beyond_what_an_engine_may_take_is_a_warning_with_the_sum() -> None:
+    """All of it is scaled from a checkpoint of 30.5 GiB on another type, so it is no refusal."""
+    about = situation(nodes=P5, **EIGHT)
+    said = list(warnings(about, ()))
+    assert said == [
+        (
+            ("techniques",),
+            "imports 12.7 s + model inspection 13.1 s + engine imports 10.5 s + weights 1673.4 s + compile 51.0 s"
+            " + kernels 20.5 s + graphs 22.5 s + API start 7.0 s = 1810.7 s on p5.48xlarge, estimated, > 1800 s that an"
+            " engine may take from the start of its container to serving: it may be ended before",
+        )
+    ]
+    assert said[0] in list(all_warnings(about, (), {}))
+    assert not list(warnings(about, ("streaming-loader",)))
+    assert not list(warnings(article(), ()))
 
 
 def test_the_probe_finds_a_ready_server_in_a_share_of_its_period() -> None:

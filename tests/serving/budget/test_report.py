@@ -72,6 +72,22 @@ def test_slower_types_and_what_the_streamer_would_do_alone_are_one_line_each() -
     ]
 
 
+def test_the_report_of_several_ranks_counts_the_memory_of_all() -> None:
+    about = situation(
+        nodes={"product": "h100", "instanceTypes": ["p5.48xlarge"], "maxGpus": 8, "techniques": []},
+        engine={"tensorParallel": 8},
+        model={"sizeGib": 400},
+        resources={"memoryGib": 600},
+    )
+    assert tail(report("chat", about, STEPS["step-1"]))[:5] == [
+        "  streamer            8 ranks x (8 readers x 0.17 GiB + buffer 70.9 GiB) + engine 6.0 GiB + 7 further ranks x",
+        "                      2.0 GiB + /dev/shm 2 GiB = 600.0 GiB of 600 GiB (each of 8 ranks reads the whole",
+        "                      checkpoint: 3200 GiB; 3200 Gbit/s want 8 a rank; the checkpoint has 408.0 GiB, so each",
+        "                      refill is a wait)",
+        "  host memory         engine 6.0 GiB + 7 further ranks x 2.0 GiB + /dev/shm 2 GiB + loading 578.0 GiB = 600.0",
+    ]
+
+
 def test_types_that_start_equally_fast_are_not_compared() -> None:
     about = situation(nodes={"instanceTypes": ["g7e.2xlarge", "g7e.4xlarge"]}, model=KV)
     assert tail(report("chat", about, ())) == [

@@ -4,11 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serving.budget.host_memory import ENGINE_MEMORY
+from serving.budget.host_memory import ENGINE_MEMORY, RANK_MEMORY, engine_memory
 from serving.budget.streamer import RATES, READER_MEMORY, Buffer, buffer, planned, reason, reasons
 from serving.model import GIB
+from serving.pod import SHARED_MEMORY, Situation
 from serving.techniques import refusals
-from tests.serving.situations import situation
+from tests.serving.situations import pod, situation
 
 L40S = {"product": "l40s", "instanceTypes": ["g6e.8xlarge", "g6e.2xlarge"]}
 
@@ -75,17 +76,52 @@ def test_each_type_has_a_reason_of_its_own_and_the_pods_get_the_slowest_ones() -
     assert reason(about) == reasons(about)["g6e.2xlarge"]
 
 
+P5 = {"product": "h100", "instanceTypes": ["p5.48xlarge"], "maxGpus": 8}
+
+
+def of_eight(memory: int) -> Situation:
+    return situation(nodes=P5, engine={"tensorParallel": 8}, model={"sizeGib": 400}, resources={"memoryGib": memory})
+
+
+def test_each_rank_gets_its_share_of_memory_and_readers() -> None:
+    """memory_limit and concurrency are given to each rank's own streamer."""
+    about = of_eight(600)
+    left = 600 - ENGINE_MEMORY - 7 * RANK_MEMORY - SHARED_MEMORY - 8 * 8 * READER_MEMORY
+    assert planned(about) == Buffer(8, round(left * GIB) // 8, ranks=8)
+    made = pod(["streaming-loader"], about)
+    assert made.flags["model-loader-extra-config"] == {"concurrency": 8, "memory_limit": round(left * GIB) // 8}
+    assert made.env["RUNAI_STREAMER_S3_TARGET_GBPS"] == "400"
+    assert reason(about) == (
+        "8 ranks x (8 readers x 0.17 GiB + buffer 70.9 GiB) + engine 6.0 GiB + 7 further ranks x 2.0 GiB + /dev/shm 2"
+        " GiB = 600.0 GiB of 600 GiB (each of 8 ranks reads the whole checkpoint: 3200 GiB; 3200 Gbit/s want 8 a rank;"
+        " the checkpoint has 408.0 GiB, so each refill is a wait)"
+    )
+
+
+def test_ranks_whose_smallest_buffers_do_not_fit_are_refused_with_the_sum() -> None:
+    about = of_eight(70)
+    assert list(refusals(["streaming-loader"], about)) == [
+        "streaming-loader: host memory 6.0 GiB engine + 14.0 GiB for 7 further ranks + 2 GiB /dev/shm + 8 ranks x"
+        " (1.4 GiB for 8 readers + 4.7 GiB smallest buffer) = 70.1 GiB > 70 GiB of resources.memoryGib"
+    ]
+    assert not list(refusals(["streaming-loader"], of_eight(71)))
+
+
 @given(
     size=st.floats(min_value=0.1, max_value=1000),
     memory=st.integers(min_value=8, max_value=2048),
     network=st.integers(min_value=1_000, max_value=3_200_000),
+    ranks=st.integers(min_value=1, max_value=16),
 )
-def test_a_plan_fits_and_has_a_number_of_readers_that_was_run(size: float, memory: int, network: int) -> None:
-    plan = buffer(round(size * GIB), memory * GIB, network)
+def test_a_plan_fits_and_has_a_number_of_readers_that_was_run(
+    size: float, memory: int, network: int, ranks: int
+) -> None:
+    plan = buffer(round(size * GIB), memory * GIB, network, ranks)
     if plan is not None:
         assert plan.readers in RATES
         assert 0 < plan.limit <= round(size * GIB)
-        assert plan.gib + ENGINE_MEMORY <= memory + 1e-6
+        assert plan.gib + engine_memory(ranks) <= memory + 1e-6
+        assert plan.ranks == ranks
 
 
 @given(
