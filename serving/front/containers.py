@@ -29,6 +29,7 @@ from serving.front import (
 )
 from serving.front.nginx import Addresses
 from serving.front.settings import SleepSettings
+from serving.pod.probes import READY_SECONDS, readiness
 from serving.programs import Program
 
 PROXY, AGENT = "proxy", "agent"
@@ -44,6 +45,10 @@ PROGRAMS_FOLDER = "/front-scripts"
 API_FOLDER = "/run/agent-token"
 AGENT_USER = 65532
 """Anyone but root: what it reads is everybody's, and it writes one folder."""
+
+AGENT_SECONDS = 6
+"""For which the agent may not say whether the pod is ready: it answers at once. What it says of the engine has had its
+patience, so the pod of an engine that hangs is not ready 3 to 15 s after `READY_SECONDS`."""
 
 READINESS_PERIOD = 1
 """Seconds: half of it, on average, is added to a start. The question costs nginx and the agent 0.1 ms."""
@@ -96,7 +101,7 @@ def proxy_container(image: str, *, sleeps: bool, tokens: bool) -> Manifest:
         "ports": [{"name": "http", "containerPort": PORT, "protocol": "TCP"}],
         "startupProbe": {**itself, **_each(1, 60)},
         "livenessProbe": {**alive, **_each(10, 6)},
-        "readinessProbe": {**served, "periodSeconds": READINESS_PERIOD, "timeoutSeconds": 2, "failureThreshold": 3},
+        "readinessProbe": {**served, **readiness(READINESS_PERIOD, AGENT_SECONDS if sleeps else READY_SECONDS)},
         "resources": _resources(PROXY_CPU, PROXY_MEMORY, PROXY_MOST),
         "securityContext": _confined(USER),
         "volumeMounts": mounts,
@@ -109,7 +114,7 @@ def agent_container(settings: SleepSettings) -> Manifest:
     alive = {"exec": {"command": program("agent_alive", CONTROL_PORT)}}
     arguments = [
         *(f"--engine={ENGINE_PORT}", f"--gate={GATE_PORT}", f"--control={CONTROL_PORT}", f"--folder={AGENT_FOLDER}"),
-        f"--verdict={VERDICT}",
+        *(f"--verdict={VERDICT}", f"--silent={READY_SECONDS}"),
         *(f"--wake={settings.wake}", f"--hold={settings.hold_seconds}", f"--drain={settings.drain_seconds}"),
     ]
     if external:

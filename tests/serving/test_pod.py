@@ -13,7 +13,7 @@ from serving.engine import (
     TEARDOWN,
 )
 from serving.ladder import PRESETS
-from serving.pod.probes import probes
+from serving.pod.probes import READY_SECONDS, probes
 from tests.harness import Recording, Registration, record_program, stack_settings
 from tests.serving.situations import pod
 
@@ -64,6 +64,13 @@ def test_VLM_02_the_startup_probe_outlasts_the_start_limit(limit: int) -> None:
     startup = found["startupProbe"]
     assert startup["periodSeconds"] * startup["failureThreshold"] >= limit + STARTUP_SLACK
     assert {"startupProbe", "readinessProbe", "livenessProbe"} == set(found)
+
+
+@pytest.mark.parametrize("names", [[], ["fast-probes"]], ids=["", "fast-probes"])
+def test_VLM_02_a_pod_that_is_asked_more_often_is_not_given_up_sooner(names: list[str]) -> None:
+    readiness = probes(pod(names))["readinessProbe"]
+    each = max(readiness["periodSeconds"], readiness["timeoutSeconds"])
+    assert each * readiness["failureThreshold"] == READY_SECONDS
 
 
 def test_VLM_02_probes_agree_with_ports_and_with_each_other(stack: str) -> None:

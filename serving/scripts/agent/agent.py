@@ -38,7 +38,8 @@ def parser() -> Parser:
     made.add_argument("--folder", type=Path, required=True, help="outlives this program")
     made.add_argument("--verdict", type=Path, required=True, help="file that the engine's liveness probe reads")
     made.add_argument("--wake", choices=("on-request", "external"), required=True)
-    usual = Limits(on_request=True)
+    made.add_argument("--silent", type=seconds, required=True, help="seconds")
+    usual = Limits(on_request=True, silent=0.0)
     for name in ("idle", "hold", "drain", "settle", "poll", "look", "retry", "busy"):
         made.add_argument(f"--{name}", type=seconds, default=getattr(usual, name), help="seconds")
     made.add_argument("--wake-limit", type=seconds, default=usual.wake, help="seconds")
@@ -63,6 +64,7 @@ def main(arguments: list[str]) -> int:
         return 2
     limits = Limits(
         on_request=not external,
+        silent=asked.silent,
         wake=asked.wake_limit,
         **{name: getattr(asked, name) for name in ("idle", "hold", "drain", "settle", "poll", "look", "retry", "busy")},
     )

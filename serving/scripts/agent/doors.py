@@ -26,7 +26,8 @@ class Gate:
             return self._gate(request.headers.get("x-request-id", ""))
         if request.path == "/ready":
             machine = self._driver.machine
-            return Response(200 if machine.ready else 503, f"{machine.state}\n")
+            said = ": ".join(filter(None, (machine.state, machine.looks.complaint(self._driver.clock()))))
+            return Response(200 if machine.ready else 503, f"{said}\n")
         if request.path == "/agent/metrics":
             return Response(200, gauges.text(self._driver.machine, self._driver.clock()), gauges.KIND)
         return Response(404)

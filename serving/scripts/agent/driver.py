@@ -7,9 +7,11 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import memory
 import verdict
 from ledger import Ledger
 from machine import Machine
+from memory import Memory
 from terms import OVERDUE, STOPPING, Decision, Limits, Outcome, Step, Wanted
 
 VERDICT_PERIOD = verdict.AGE / 3
@@ -31,11 +33,15 @@ class Driver:
         self.clock = time.monotonic
         self.decide: Callable[[str, Decision], None] = lambda _request, _decision: None
         self._perform = perform
-        self._primed_file, self._verdict = folder / "primed", verdict_file
+        self._memory, self._verdict = folder / "memory", verdict_file
         self._nudge = asyncio.Event()
-        self._primed = self._read_primed()
-        self.machine = Machine(limits, self.clock(), primed=self._primed, ledger=Ledger(lost))
-        self._said = ("", "")
+        self._kept = kept = memory.read(self._memory)
+        self.annotation = kept.annotation
+        """The wanted state that the pod said last."""
+        self.machine = Machine(
+            limits, self.clock(), primed=kept.primed, wanted=kept.wanted, stay=kept.stay, ledger=Ledger(lost)
+        )
+        self._said = ("", "", "")
         self._written = 0.0
 
     def request(self, request: str) -> Decision | None:
@@ -54,9 +60,14 @@ class Driver:
             self._changed()
 
     def want(self, what: Wanted, *, stay: bool = False) -> None:
-        """Take an order, or the wanted state."""
+        """Take an order."""
         self.machine.want(what, self.clock(), stay=stay)
         self._changed()
+
+    def annotated(self, what: Wanted) -> None:
+        """Take the wanted state of the pod, which has changed."""
+        self.annotation = what
+        self.want(what)
 
     def labelled(self, on: bool) -> None:
         """Take in the pod's label."""
@@ -108,10 +119,9 @@ class Driver:
         decided, machine.decided = machine.decided, []
         for request, decision in decided:
             self.decide(request, decision)
-        if machine.primed != self._primed:
-            self._primed = machine.primed
-            with contextlib.suppress(OSError):
-                self._primed_file.write_text(machine.primed)
+        keep = Memory(machine.primed, machine.wanted, machine.stay, self.annotation)
+        if keep != self._kept and memory.write(self._memory, keep):
+            self._kept = keep
         if machine.phase == "failed":
             if now - self._written >= VERDICT_PERIOD:
                 self._written = now
@@ -119,13 +129,8 @@ class Driver:
         elif self._written or machine.state == "starting":
             self._written = 0.0
             verdict.remove(self._verdict)
-        said = (machine.state, machine.problem)
+        said = (machine.state, machine.problem, machine.looks.complaint(now))
         if said != self._said:
             self._said = said
             sys.stdout.write(f"{' '.join(': '.join(part for part in said if part).split())}\n")
             sys.stdout.flush()
-
-    def _read_primed(self) -> str:
-        with contextlib.suppress(OSError):
-            return self._primed_file.read_text()
-        return ""

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import re
 
 from terms import Outcome, Step
@@ -39,12 +40,15 @@ class EngineClient:
         method, path = PATHS[step]
         try:
             status, body = await asyncio.wait_for(self._exchange(method, path), self._patience[step])
+            return meaning(step, status, body)
         except ConnectionRefusedError:
             # before it is ready, and from SIGTERM on (gpu.md 0.7)
             return Outcome(ok=False, gone=True)
-        except (OSError, EOFError, ValueError, asyncio.TimeoutError):
+        except (OSError, EOFError, asyncio.TimeoutError):
+            return Outcome(ok=False, silent=True)
+        except Exception:
+            # whatever garbage does to those that read it: with the agent all that waits would be lost
             return Outcome(ok=False)
-        return meaning(step, status, body)
 
     async def _exchange(self, method: str, path: str) -> tuple[int, str]:
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port, limit=_MOST)
@@ -53,12 +57,29 @@ class EngineClient:
             writer.write(f"{method} {path} HTTP/1.0\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n".encode())
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             length = re.search(r"(?im)^content-length: *(\d+)", head)
-            body = await (reader.readexactly(int(length[1])) if length else reader.read(-1))
+            body = await received(reader, int(length[1]) if length else None)
             if re.search(r"(?im)^transfer-encoding: *chunked", head):
                 body = dechunked(body)
             return int(head.split(maxsplit=2)[1]), body.decode(errors="replace")
         finally:
             writer.close()
+
+
+async def received(reader: asyncio.StreamReader, length: int | None) -> bytes:
+    """Return a body of `length` bytes; None: all that comes before the end of the connection.
+
+    Raises:
+        EOFError: it ends before.
+        ValueError: it is larger than any answer that is meant.
+    """
+    if length is not None and length <= _MOST:
+        return await reader.readexactly(length)
+    body = bytearray()
+    while length is None and len(body) <= _MOST and (piece := await reader.read(_MOST)):
+        body += piece
+    if length is not None or len(body) > _MOST:
+        raise ValueError("too large")
+    return bytes(body)
 
 
 def dechunked(raw: bytes) -> bytes:
@@ -67,15 +88,22 @@ def dechunked(raw: bytes) -> bytes:
     Raises:
         ValueError: they are none.
     """
-    body, place = b"", 0
+    body, place = bytearray(), 0
     while size := int(raw[place : (end := raw.index(b"\r\n", place))].partition(b";")[0], 16):
+        if size < 0:
+            # it would go back to where it has been, for ever
+            raise ValueError("a chunk of less than nothing")
         body += raw[end + 2 : end + 2 + size]
         place = end + 2 + size + 2
-    return body
+    return bytes(body)
 
 
 def meaning(step: Step, status: int, body: str) -> Outcome:
-    """Return what an answer says."""
+    """Return what an answer says.
+
+    Raises:
+        Exception: it is garbage. What raises depends on what the garbage is.
+    """
     if step == "health":
         return Outcome(ok=status == _OK, gone=status == _UNAVAILABLE)
     if status != _OK:
@@ -88,9 +116,15 @@ def meaning(step: Step, status: int, body: str) -> Outcome:
 
 
 def counted(metrics: str) -> Outcome:
-    """Return how many requests run and wait, over all engine processes, and which engine that is."""
+    """Return how many requests run and wait, over all engine processes, and which engine that is.
+
+    Raises:
+        ValueError: a gauge is no number of requests.
+    """
     found = [(name, value) for name, value in _GAUGE.findall(metrics)]
     requests = [float(value) for name, value in found if name.startswith("vllm:")]
+    if not all(0 <= value < math.inf for value in requests):
+        raise ValueError("no number of requests")
     if not requests:
         return Outcome(ok=False, absent=True)
     engine = next((value for name, value in found if not name.startswith("vllm:")), "")

@@ -88,8 +88,11 @@ class PodApi:
 
 
 def follow(api: PodApi, driver: Driver, call: Callable[..., object], period: float) -> None:
-    """Bring wanted state and label in line for ever. In a thread of its own; `call` runs a function in the driver's."""
-    known: str | None = None
+    """Bring wanted state and label in line for ever. In a thread of its own; `call` runs a function in the driver's.
+
+    A wanted state that was there before an agent came back is no news: an order may have come after it.
+    """
+    known: str | None = driver.annotation
     said = ""
     while True:
         began = time.monotonic()
@@ -97,7 +100,7 @@ def follow(api: PodApi, driver: Driver, call: Callable[..., object], period: flo
             wanted, has = api.read()
             if wanted != known and wanted in ("awake", "asleep"):
                 known = wanted
-                call(driver.want, wanted)
+                call(driver.annotated, wanted)
             wish = driver.machine.label
             call(driver.labelled, has if wish is None or has == wish else api.write(wish))
             problem = "" if wanted in ("awake", "asleep") else f"annotation {api.annotation}: {wanted!r} is no state"

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 
-from terms import Limits, State, Step
+from terms import Limits, Outcome, State, Step
 
 NEVER = -math.inf
 
@@ -21,20 +21,34 @@ class Looks:
     """At its metrics."""
     stumbled: float = NEVER
     """A step of this phase failed, or told what one does not wait for."""
+    unanswered: float | None = None
+    """When the first look failed that the engine has left unanswered since its last answer; None: it answers."""
 
     def anew(self) -> None:
         """The phase has changed."""
         self.known.clear()
         self.stumbled = NEVER
 
-    def took(self, step: Step, ok: bool, now: float) -> None:
+    def took(self, step: Step, outcome: Outcome, now: float) -> None:
         """A step is over."""
         if step == "health":
             self.looked = now
         if step == "count":
             self.counted = now
-        if not ok:
+        if not outcome.ok:
             self.stumbled = now
+        if outcome.ok or outcome.gone:
+            self.unanswered = None
+        elif self.unanswered is None and (outcome.silent or step == "health"):
+            self.unanswered = now
+
+    def silent(self, now: float) -> bool:
+        """Return whether the engine has not answered for too long. Liveness takes longer: it may be a stall."""
+        return self.unanswered is not None and now - self.unanswered >= self.limits.silent
+
+    def complaint(self, now: float) -> str:
+        """Return that in words; nothing while it answers."""
+        return f"the engine has not answered for {self.limits.silent:g} s" if self.silent(now) else ""
 
     def next(self, phase: State, up: bool | None, oldest: float | None, now: float) -> Step:
         """Return the next step.

@@ -1,7 +1,7 @@
 """The state machine of a server that sleeps. It has no clock, no sockets and no threads: time and news come as calls.
 
     starting -> awake -> closing -> draining -> asleep -> waking -> awake
-    closing, draining -> awake    on a new request (on-request), or when requests do not end within the drain limit
+    closing, draining -> awake    on a new request (on-request), on a wish for it, or when requests do not end in time
     any -> failed                 the engine does not wake
     any -> starting               the engine is gone: kubelet starts it again
     any -> stopping               the pod ends, or kubelet stops the engine: no sleep, no wake
@@ -44,7 +44,10 @@ class Machine:
     limits: Limits
     now: float
     primed: str = ""
-    """The engine process that has slept once. Outlives the agent in a file."""
+    """The engine process that has slept once. Outlives the agent in a file, and so do the next two."""
+    wanted: Wanted | None = None
+    stay: bool = False
+    """No request wakes it."""
     ledger: Ledger = field(default_factory=Ledger)
     totals: Totals = field(default_factory=Totals)
     decided: list[tuple[str, Decision]] = field(default_factory=list)
@@ -53,17 +56,15 @@ class Machine:
     phase: State = field(default="starting", init=False)
 
     def __post_init__(self) -> None:
-        self.wanted: Wanted | None = None
-        self.stay = not self.limits.on_request
-        """No request wakes it."""
+        self.stay = self.stay or not self.limits.on_request
         self.priming = False
         self.up: bool | None = None
         """Whether the engine's port answers; None: nobody has looked yet."""
         self.since = self.idle_since = self.closed = self.now
         self.looks = Looks(self.limits)
-        self._not_before = NEVER
-        self._engine = ""
-        self._active = 0.0
+        # the agent before may have asked for the sleep: a second one must not follow while that is under way
+        self._not_before = self.now + self.limits.retry if self.wanted == "asleep" else NEVER
+        self._engine, self._active = "", 0.0
         self._serving = self._was_down = False
         self._label: bool | None = None
         self._label_since = NEVER
@@ -76,7 +77,7 @@ class Machine:
     @property
     def ready(self) -> bool:
         """Whether the pod may have traffic."""
-        return self.state in READY
+        return self.state in READY and not self.looks.silent(self.now)
 
     @property
     def label(self) -> bool | None:
@@ -123,6 +124,10 @@ class Machine:
         self.now, self.wanted, self._not_before = now, what, NEVER
         if self.limits.on_request:
             self.stay = stay and what == "asleep"
+        if what == "awake" and self.phase == "awake":
+            self._is_awake()
+        elif what == "awake" and self.state in ("closing", "draining"):
+            self._enter("awake")
 
     def stop(self, now: float) -> None:
         """The pod ends. What an awake engine can still serve passes; what waits for a wake is refused."""
@@ -165,7 +170,7 @@ class Machine:
     def learned(self, step: Step, outcome: Outcome, now: float) -> None:
         """Take in what came of a step."""
         self.now = now
-        self.looks.took(step, outcome.ok, now)
+        self.looks.took(step, outcome, now)
         if outcome.gone:
             self._gone()
         elif step == "sleep" and not outcome.ok and self.phase == "asleep":
@@ -200,21 +205,23 @@ class Machine:
         sleeping = outcome.value == 1
         if self.phase == "starting":
             self._begin(sleeping)
-        elif self.phase == "draining" and sleeping:
-            self._enter("asleep")
-            self.looks.known.add("ask")
+        elif self.phase in ("draining", "asleep") and sleeping:
+            self._found_asleep()
         elif self.phase == "draining":
             self.looks.known.add("ask")
-        elif self.phase == "asleep" and not sleeping:
-            self._give_up_sleep("the engine did not fall asleep")
         elif self.phase == "asleep":
-            self.looks.known.add("ask")
-            if self.limits.on_request and not self.stay and self.wanted == "asleep":
-                self.wanted = None
+            self._give_up_sleep("the engine did not fall asleep")
         elif self.phase in ("waking", "failed") and not sleeping:
             self._woken()
         elif self.phase in ("waking", "failed"):
             self.looks.stumbled = self.now
+
+    def _found_asleep(self) -> None:
+        if self.phase != "asleep":
+            self._enter("asleep")
+        self.looks.known.add("ask")
+        if not self.stay and not self.priming and self.wanted == "asleep":
+            self.wanted = None
 
     def _done(self, step: Step, _outcome: Outcome) -> None:
         self.looks.known.add(step)
@@ -222,8 +229,7 @@ class Machine:
     def _begin(self, sleeping: bool) -> None:
         """Take over an engine that this agent knows nothing of: a new one, or that of an agent that is gone."""
         if sleeping:
-            self._enter("asleep")
-            self.looks.known.add("ask")
+            self._found_asleep()
         elif self.primed == self._engine or self._active > 0:
             self._enter("awake")
         else:
@@ -278,12 +284,16 @@ class Machine:
         self.phase, self.since = phase, self.now
         self.looks.anew()
         if phase == "awake":
-            self.idle_since = self.now
-            if self.limits.on_request and self.wanted == "awake":
-                self.wanted = None
-            for request in list(self.ledger.all_held()):
-                self.ledger.admit(request, self.now)
-                self.decided.append((request, ADMITTED))
+            self._is_awake()
+
+    def _is_awake(self) -> None:
+        # an order that is done would forbid the next idle sleep
+        self.idle_since = self.now
+        if self.limits.on_request and self.wanted == "awake":
+            self.wanted = None
+        for request in list(self.ledger.all_held()):
+            self.ledger.admit(request, self.now)
+            self.decided.append((request, ADMITTED))
 
     def _refuse(self, decision: Decision, requests: list[str]) -> None:
         self.totals.refused += len(requests)

@@ -21,6 +21,8 @@ class Limits:
 
     on_request: bool
     """A request wakes the engine; else only an order or the wanted state does."""
+    silent: float
+    """That the engine may leave looks at it unanswered before the pod is not ready."""
     idle: float = 300.0
     """Without an open request, before it falls asleep by itself (on-request)."""
     hold: float = 30.0
@@ -36,7 +38,7 @@ class Limits:
     look: float = 10.0
     """Between two looks at its metrics, while requests are open for longer than that."""
     retry: float = 60.0
-    """After a sleep that came to nothing, before the next attempt."""
+    """After a sleep that came to nothing, or of which an agent that is gone may have asked, before the next attempt."""
     busy: float = 0.1
     """Between two looks while something is awaited."""
 
@@ -66,6 +68,8 @@ class Outcome:
     """It was answered as it should be."""
     gone: bool = False
     """The engine's port refuses, or the engine says that it is dead."""
+    silent: bool = False
+    """No whole answer came in time."""
     absent: bool = False
     """The answer has not what is asked for (no such path, no such gauge): this engine cannot sleep safely."""
     value: float = 0.0

@@ -30,6 +30,7 @@ QUICK = {
     "idle": 3600,
     "hold": 8,
     "drain": 20,
+    "silent": 1,
     "settle": 0.2,
     "poll": 0.05,
     "look": 0.2,

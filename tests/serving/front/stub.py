@@ -59,6 +59,9 @@ class Engine:
         if path in ("/sleep", "/wake_up", "/is_sleeping", "/metrics", "/health"):
             name = path[1:]
             await asyncio.sleep(float(self.knobs.get(f"{name}_seconds", 0)))
+            if f"{name}_raw" in self.knobs:
+                writer.write(self.knobs[f"{name}_raw"].encode())
+                return await writer.drain()
             if f"{name}_status" in self.knobs:
                 return await plain(writer, self.knobs[f"{name}_status"], "{}")
         if (method, path) == ("POST", "/sleep"):

@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
+from engine_client import PATIENCE
 from serving.cache_key.server import keyed
 from serving.engine import PORT
 from serving.front import CONTROL_PORT, ENGINE_PORT, GATE_PORT, USER, VERDICT
 from serving.front.containers import PROGRAMS_FOLDER
+from serving.pod.probes import READY_SECONDS
 from serving.programs import PROXY, START, files
+from terms import Limits
 from tests.serving.situations import pod, situation, templated
 
 ALONE = ["front-proxy"]
@@ -52,6 +55,25 @@ def test_VLM_02_the_engine_s_probes_are_on_loopback_and_the_pod_is_ready_through
     assert ("ready.py" in engine["startupProbe"]["exec"]["command"][3]) == ("node-cache" in names)
     path = "/ready" if "sleep-mode" in names else "/health"
     assert proxy["readinessProbe"]["httpGet"] == {"path": path, "port": "http"}
+
+
+def patience(probe: dict[str, Any]) -> tuple[int, int]:
+    """Return the least seconds for which a probe bears with who does not answer, and with who says no at once."""
+    questions = probe["failureThreshold"] - 1
+    return questions * max(probe["periodSeconds"], probe["timeoutSeconds"]), questions * probe["periodSeconds"]
+
+
+def test_VLM_02_readiness_bears_with_a_hung_engine_as_long_with_an_agent_as_without_and_liveness_longer() -> None:
+    alone, agent = container(ALONE, "proxy"), container(SLEEPS, "agent")
+    assert f"--silent={READY_SECONDS}" in agent["args"]
+    usual = Limits(on_request=True, silent=READY_SECONDS)
+    # the first look that fails ends this much after the last answer, and the last one starts as late
+    looks = 2 * (usual.poll + max(PATIENCE["health"], PATIENCE["count"], PATIENCE["ask"]))
+    said = patience(container(SLEEPS, "proxy")["readinessProbe"])[1] + 1
+    without = patience(alone["readinessProbe"])[0] + 2
+    assert without == READY_SECONDS
+    for names in (ALONE, SLEEPS):
+        assert READY_SECONDS + looks + said < patience(container(names, "vllm")["livenessProbe"])[0]
 
 
 @pytest.mark.parametrize("names", [ALONE, SLEEPS], ids=" ".join)

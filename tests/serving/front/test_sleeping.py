@@ -1,6 +1,7 @@
 """Sleeping and waking behind the real nginx: what wakes, what does not, and what happens when the engine does not."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -98,6 +99,51 @@ def test_an_arbiter_s_sleeper_says_who_waits_and_wakes_when_it_is_told(pods: Cal
     pod.control("/wake")
     assert call.join().complete
     check(pod, client.calls)
+
+
+def test_an_arbiter_s_sleeper_stays_asleep_when_its_agent_is_killed(pods: Callable[..., Pod]) -> None:
+    """The GPU's memory is another server's by then."""
+    pod = pods(hold=1).start()
+    pod.control("/sleep?stay=true")
+    until(lambda: pod.state == "asleep" and not pod.calls_pending())
+    pod.kill("agent")
+    pod.start_agent()
+    until(lambda: pod.get("/ready")[0] == 200)
+    client = Client(pod)
+    assert client.plain().refused
+    state = pod.control("/state")
+    assert (state["state"], state["stay"], pod.orders().count("/wake_up")) == ("asleep", True, 1)
+    pod.control("/wake")
+    until(lambda: pod.state == "awake")
+    assert client.plain().complete
+    check(pod, client.calls)
+
+
+def test_VLM_02_the_pod_of_an_engine_that_hangs_is_not_ready_until_it_answers_again(pods: Callable[..., Pod]) -> None:
+    pod = pods(idle=3600).start()
+    pod.kill("engine", signal.SIGSTOP)
+    time.sleep(2)
+    assert pod.get("/ready") == (200, "awake\n"), "a stall"
+    until(lambda: pod.get("/ready") == (503, "awake: the engine has not answered for 1 s\n"))
+    pod.kill("engine", signal.SIGCONT)
+    until(lambda: pod.get("/ready") == (200, "awake\n"), seconds=10)
+    assert Client(pod).plain().complete
+    lines = pod.log.read_text().splitlines()
+    assert "awake: the engine has not answered for 1 s" in lines
+    assert lines.count("awake") == 2
+
+
+def test_an_engine_that_answers_garbage_is_survived(pods: Callable[..., Pod]) -> None:
+    pod = pods(drain=1).start()
+    pod.knobs(metrics_raw="HTTP/1.1 200 OK\r\n\r\nvllm:num_requests_running x\n", is_sleeping_raw="\r\n\r\n")
+    call = Client(pod).call(seconds=0.6)  # long enough to be looked at
+    assert call.join().complete
+    pod.control("/sleep?stay=true")
+    until(lambda: pod.control("/state")["problem"] == "0 requests did not end within 1 s")
+    pod.knobs(health_raw="\r\n\r\n")
+    until(lambda: pod.get("/ready")[0] == 503)
+    assert pod.processes["agent"].poll() is None
+    assert Client(pod).plain().complete
 
 
 def test_an_engine_that_does_not_wake_is_marked_for_its_liveness_probe_until_it_has_restarted(

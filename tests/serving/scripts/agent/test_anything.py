@@ -40,6 +40,7 @@ class Anything(RuleBasedStateMachine):
     @rule(what=st.sampled_from(["awake", "asleep"]), stay=st.booleans())
     def want(self, what: Any, stay: bool) -> None:
         self.world.machine.want(what, self.world.now, stay=stay)
+        self.world.take()
 
     @rule(on=st.booleans())
     def label(self, on: bool) -> None:
@@ -62,6 +63,12 @@ class Anything(RuleBasedStateMachine):
         for _ in range(6):
             self.world.perform()
         self.world.restart()
+
+    @precondition(lambda self: not self.stopped and not self.world.running)
+    @rule()
+    def agent_restarts(self) -> None:
+        self.world.waiting.clear()  # nginx has refused them
+        self.world.restart_agent()
 
     @rule()
     def stop(self) -> None:

@@ -8,6 +8,7 @@ from machine import Machine
 from terms import Limits, Outcome
 
 LIMITS = {"idle": 5.0, "hold": 3.0, "drain": 4.0, "wake": 6.0, "settle": 1.0, "poll": 1.0, "look": 2.0, "retry": 3.0}
+LIMITS["silent"] = 4.0
 LAG = 0.5
 FINE = Outcome(ok=True)
 FAILS = Outcome(ok=False)
@@ -108,6 +109,12 @@ class World:
 
     def restart(self) -> None:
         self.up, self.began = True, self.began + 1
+
+    def restart_agent(self) -> "World":
+        """The same engine, and an agent that has of the one before what outlives it."""
+        old, stays = self.machine, self.machine.stay and self.on_request
+        self.machine = Machine(old.limits, self.now, primed=old.primed, wanted=old.wanted, stay=stays)
+        return self
 
     def until(self, state: str, steps: int = 200) -> "World":
         for _ in range(steps):
