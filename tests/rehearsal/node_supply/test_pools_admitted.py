@@ -50,7 +50,7 @@ def objects(pools: dict[str, GpuPool]) -> list[dict[str, Any]]:
             "warm",
             WarmNodesArgs(
                 pools=pools,
-                sizes=dict.fromkeys(pools, PodSize(cpu=6, memory_gib=48, gpus=1)),
+                sizes=dict.fromkeys(pools, PodSize(cpu=6000, memory=48 * 1024, gpus=1)),
                 namespace="warm",
                 priority=priorities.warm_nodes,
                 images=NO_CACHE,
