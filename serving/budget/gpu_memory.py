@@ -5,16 +5,13 @@ the CUDA graphs lie beside it.
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 
 from infra.instances import InstanceType
-from serving.arguments import amount
 from serving.budget import Problem
 from serving.budget.host_memory import ON_GPU
 from serving.budget.kv_cache import context_refusals, parallel_refusals, request_bytes
-from serving.budget.uncounted import KV_BYTES
-from serving.engine import EngineSettings
+from serving.budget.uncounted import KV_BYTES, amount_of
 from serving.model import GIB
 from serving.pod import Situation
 
@@ -71,7 +68,7 @@ def refusals(situation: Situation) -> Iterator[Problem]:
         if kind.gpus < engine.tensor_parallel:
             continue
         memory = gpu_memory(situation, kind)
-        if (alone := _kv_bytes(engine) / GIB) > memory.whole:
+        if (alone := amount_of(engine, KV_BYTES) / GIB) > memory.whole:
             yield (
                 ("engine", "args", KV_BYTES),
                 f"{alone:.1f} GiB of KV cache > {memory.whole:.1f} GiB of each GPU on {kind.name}",
@@ -127,13 +124,6 @@ def line(situation: Situation, kind: InstanceType) -> str:
     if memory.requests is None:
         return f"{text}; how many tokens that holds is not known without model.kv"
     return f"{text}: {memory.requests:.1f} requests of {situation.engine.max_model_len} tokens{_bound(situation)}"
-
-
-def _kv_bytes(engine: EngineSettings) -> float:
-    """Return the KV cache that the stack file asks for by itself; 0: it does not, or not with a number."""
-    with suppress(ValueError):  # which the check of arguments refuses
-        return amount(engine.args.get(KV_BYTES, 0))
-    return 0.0
 
 
 def _taken(memory: GpuMemory) -> str:

@@ -46,9 +46,7 @@ def predicted(
         kind: the instance type.
         table: all techniques, in the order in which they act.
     """
-    phases = dict(baseline(situation, start, kind))
-    for _, effect in _acting(names, start, table):
-        phases[effect.phase] = _changed(phases.get(effect.phase, NOTHING), effect, situation, kind)
+    phases, _ = _course(situation, names, start, kind, table)
     return {phase: phases[phase] for phase in PHASES if phase in phases and phases[phase].value > 0}
 
 
@@ -56,23 +54,25 @@ def causes(
     situation: Situation, names: Sequence[str], kind: InstanceType, table: Mapping[str, Technique] = TECHNIQUES
 ) -> dict[Phase, tuple[str, ...]]:
     """Return, by phase, the techniques that change its seconds on any start. The parameters are `predicted`'s."""
-    found: dict[Phase, set[str]] = {}
-    for start in STARTS:
-        phases = dict(baseline(situation, start, kind))
-        for name, effect in _acting(names, start, table):
-            before = phases.get(effect.phase, NOTHING)
-            phases[effect.phase] = _changed(before, effect, situation, kind)
-            if phases[effect.phase].value != before.value:
-                found.setdefault(effect.phase, set()).add(name)
-    return {phase: tuple(name for name in table if name in by) for phase, by in found.items()}
+    changed = {it for start in STARTS for it in _course(situation, names, start, kind, table)[1]}
+    by = {phase: tuple(name for name in table if (phase, name) in changed) for phase in PHASES}
+    return {phase: whose for phase, whose in by.items() if whose}
 
 
-def _acting(names: Sequence[str], start: Start, table: Mapping[str, Technique]) -> Iterator[tuple[str, Effect]]:
+def _course(
+    situation: Situation, names: Sequence[str], start: Start, kind: InstanceType, table: Mapping[str, Technique]
+) -> tuple[dict[Phase, Seconds], set[tuple[Phase, str]]]:
+    """Return the seconds after all techniques, and which phase each of them has changed."""
+    phases, changed = dict(baseline(situation, start, kind)), set()
     for technique in table.values():
         if technique.name in names:
             for effect in technique.effects:
                 if start in effect.starts and all(other in names for other in effect.beside):
-                    yield technique.name, effect
+                    before = phases.get(effect.phase, NOTHING)
+                    phases[effect.phase] = _changed(before, effect, situation, kind)
+                    if phases[effect.phase].value != before.value:
+                        changed.add((effect.phase, technique.name))
+    return phases, changed
 
 
 def _changed(before: Seconds, effect: Effect, situation: Situation, kind: InstanceType) -> Seconds:

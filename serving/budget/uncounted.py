@@ -5,6 +5,7 @@ from contextlib import suppress
 
 from serving.arguments import amount
 from serving.budget import Problem
+from serving.engine import EngineSettings
 from serving.pod import Situation
 
 KV_BYTES = "kv-cache-memory-bytes"
@@ -17,16 +18,16 @@ _LEFT_OUT: Mapping[str, str] = {
 }
 
 
+def amount_of(engine: EngineSettings, flag: str) -> float:
+    """Return what a stack file gives to a flag; 0: nothing, or no number, which the check of arguments refuses."""
+    with suppress(ValueError):
+        return amount(engine.args.get(flag, 0))
+    return 0.0
+
+
 def warnings(situation: Situation) -> Iterator[Problem]:
     """Yield each flag that takes memory which no sum holds. One that is 0 takes none."""
-    args = situation.engine.args
+    engine = situation.engine
     for flag, left_out in _LEFT_OUT.items():
-        if _set(args.get(flag)):
-            yield ("engine", "args", flag), f"{args[flag]}; not counted: {left_out}"
-
-
-def _set(value: object) -> bool:
-    # what is no number is refused before any warning
-    with suppress(ValueError):
-        return amount(value) != 0
-    return False
+        if amount_of(engine, flag):
+            yield ("engine", "args", flag), f"{engine.args[flag]}; not counted: {left_out}"

@@ -86,15 +86,14 @@ def slowest_return(name: str, pool: GpuPool, servers: Mapping[str, ServerSetting
     Returns:
         (seconds, the server and the type); for a pool without servers the slowest start that was measured.
     """
-    starts = [(float(SLOWEST_RETURN), "the slowest measured start: no server of this stack runs here")]
-    its = {key: server for key, server in servers.items() if server.pool == name}
-    if its:
-        starts = [
-            (total(kinds["fresh node"]), f"servers.{key} on {kind}, predicted")
-            for key, server in its.items()
-            for about in (situation(server, pool, region),)
-            for kind, kinds in predictions(about, in_force(about, server.chosen)).items()
-        ]
+    starts = []
+    for key, server in servers.items():
+        if server.pool == name:
+            about = situation(server, pool, region)
+            for kind, its in predictions(about, in_force(about, server.chosen)).items():
+                starts.append((total(its["fresh node"]), f"servers.{key} on {kind}, predicted"))
+    if not starts:
+        return float(SLOWEST_RETURN), "the slowest measured start: no server of this stack runs here"
     return max(starts)
 
 

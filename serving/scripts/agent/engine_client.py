@@ -72,13 +72,15 @@ async def received(reader: asyncio.StreamReader, length: int | None) -> bytes:
         EOFError: it ends before.
         ValueError: it is larger than any answer that is meant.
     """
-    if length is not None and length <= _MOST:
+    if length is not None:
+        if length > _MOST:
+            raise ValueError("too large")
         return await reader.readexactly(length)
     body = bytearray()
-    while length is None and len(body) <= _MOST and (piece := await reader.read(_MOST)):
+    while piece := await reader.read(_MOST):
         body += piece
-    if length is not None or len(body) > _MOST:
-        raise ValueError("too large")
+        if len(body) > _MOST:
+            raise ValueError("too large")
     return bytes(body)
 
 
