@@ -21,6 +21,7 @@ StackName = Annotated[str, typer.Option("--stack", help="the stack: NAME of Pulu
 ServerName = Annotated[str, typer.Option("--server", help="one of `servers` of the stack file")]
 Candidate = Annotated[bool, typer.Option("--candidate", help="what servers.<name>.candidate makes of the server")]
 Json = Annotated[bool, typer.Option("--json", help="for a program")]
+Yes = Annotated[bool, typer.Option("--yes", help="do it without asking")]
 Kubeconfig = Annotated[
     Path | None,
     typer.Option(

@@ -20,7 +20,7 @@ def policy(stack: StackName = "dev") -> None:
     from infra.model_bucket.documents import Owner  # noqa: PLC0415
     from infra.model_bucket.documents import policy as attached  # noqa: PLC0415
     from infra.naming import Place, partition_of  # noqa: PLC0415
-    from ops.stack_file import read  # noqa: PLC0415
+    from ops.stack.stack_file import read  # noqa: PLC0415
 
     found = read(stack)
     settings = found.settings

@@ -6,9 +6,9 @@ from ops.cluster.api import Cluster
 from ops.cluster.follow import End
 from ops.cluster.room import gpus, pods, refuse_without_room
 from ops.failures import FAILED_CHECK, UNCLEAR, RefusedError
-from ops.keys import keyed_server
 from ops.programs import BUILD_EXIT, BUILD_LINE
-from ops.stack_file import Stack
+from ops.stack.keys import keyed_server
+from ops.stack.stack_file import Stack
 from serving.cache_key import cache_key
 from serving.server import ServerSettings
 

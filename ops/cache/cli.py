@@ -23,7 +23,7 @@ def key(
 ) -> None:
     """Print a server's cache key and everything that it is made of."""
     from ops.cache.key import document, explanation  # noqa: PLC0415
-    from ops.stack_file import at_revision, read  # noqa: PLC0415
+    from ops.stack.stack_file import at_revision, read  # noqa: PLC0415
 
     read_stack = read(stack)
     before = at_revision(stack, diff) if diff else None
@@ -44,8 +44,8 @@ def build(
     from ops.cluster.access import connected  # noqa: PLC0415
     from ops.cluster.follow import told  # noqa: PLC0415
     from ops.cluster.jobs import follow_by_hand  # noqa: PLC0415
-    from ops.keys import asked_for  # noqa: PLC0415
-    from ops.stack_file import read  # noqa: PLC0415
+    from ops.stack.keys import asked_for  # noqa: PLC0415
+    from ops.stack.stack_file import read  # noqa: PLC0415
 
     read_stack = read(stack)
     wanted = asked_for(read_stack, server, candidate=candidate)
@@ -74,7 +74,7 @@ def verify(
     from ops.cache.verify import read_file, read_pod, verdict  # noqa: PLC0415
     from ops.cluster.access import connected  # noqa: PLC0415
     from ops.failures import UsageError  # noqa: PLC0415
-    from ops.stack_file import read  # noqa: PLC0415
+    from ops.stack.stack_file import read  # noqa: PLC0415
     from serving.techniques.cache_restore import CACHE_RESTORE  # noqa: PLC0415
 
     if pod and log:
@@ -95,7 +95,7 @@ def verify(
 def list_(stack: StackName = "dev", as_json: Json = False) -> None:
     """List the caches in the stack's bucket, and which server uses each."""
     from ops.cache.shelf import described, table  # noqa: PLC0415
-    from ops.stack_file import read  # noqa: PLC0415
+    from ops.stack.stack_file import read  # noqa: PLC0415
 
     found = described(read(stack))
     typer.echo(json.dumps([it.document() for it in found], indent=2) if as_json else table(found))
@@ -111,6 +111,6 @@ def prune(
 ) -> None:
     """Remove archives that no manifest names. Those of the last day stay."""
     from ops.cache.prune import pruned  # noqa: PLC0415
-    from ops.stack_file import read  # noqa: PLC0415
+    from ops.stack.stack_file import read  # noqa: PLC0415
 
     typer.echo(pruned(read(stack), unused=unused, really=yes))

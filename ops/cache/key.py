@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import JsonValue
 
 from ops.failures import RefusedError, UsageError
-from ops.keys import asked_for, keyed_server
-from ops.stack_file import Stack
+from ops.stack.keys import asked_for, keyed_server
+from ops.stack.stack_file import Stack
 from ops.terminal import columns
 from serving.cache_key import CacheKey, cache_key, difference, explained
 

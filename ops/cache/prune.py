@@ -7,7 +7,7 @@ from ops import aws
 from ops.cache.shelf import Item, Shelf, bucket_of, described
 from ops.failures import UnclearError
 from ops.programs import MANIFEST
-from ops.stack_file import Stack
+from ops.stack.stack_file import Stack
 from ops.terminal import columns, size
 
 SAFE_AGE = timedelta(days=1)

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from ops import aws
-from ops.keys import users
 from ops.programs import MANIFEST, MAX_MANIFEST, PREFIX, Folder, Manifest, ManifestError, manifest
-from ops.stack_file import Stack
+from ops.stack.keys import users
+from ops.stack.stack_file import Stack
 from ops.terminal import columns, size
 
 ROOT = f"{PREFIX}/"

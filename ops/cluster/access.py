@@ -10,7 +10,7 @@ from ops import aws
 from ops.cluster.api import Cluster, Said
 from ops.cluster.kubeconfig import client_of
 from ops.failures import RefusedError, UnclearError
-from ops.stack_file import Stack
+from ops.stack.stack_file import Stack
 
 CLI = "aws"
 

@@ -88,6 +88,17 @@ class Cluster:
         """
         return self._body(*self._ask("POST", path, {"fieldManager": "ops"}, body))
 
+    def merge(self, path: str, change: Mapping[str, Any]) -> Body:
+        """Change an object: a JSON merge patch.
+
+        Raises:
+            RefusedError: the server refuses it, or it is not there.
+        """
+        status, text = self._ask("PATCH", path, {"fieldManager": "ops"}, change, "application/merge-patch+json")
+        if status == _NOT_FOUND:
+            raise RefusedError(f"{path}: not there")
+        return self._body(status, text)
+
     def delete(self, path: str, uid: str) -> None:
         """Delete this very object, and what belongs to it. It may be gone already."""
         options = {"propagationPolicy": "Background", "preconditions": {"uid": uid}}
@@ -96,9 +107,14 @@ class Cluster:
             self._body(status, text)
 
     def _ask(
-        self, method: str, path: str, query: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        kind: str = "application/json",
     ) -> tuple[int, str]:
-        headers = {"Accept": "application/json, */*"} | ({"Content-Type": "application/json"} if body else {})
+        headers = {"Accept": "application/json, */*"} | ({"Content-Type": kind} if body else {})
         try:
             request = self._client.param_serialize(
                 method=method,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from infra.naming import ACCOUNT_ANNOTATION, CLUSTER_ANNOTATION
 from ops.cluster.api import Body, Cluster
 from ops.failures import RefusedError, UnclearError
-from ops.stack_file import Stack
+from ops.stack.stack_file import Stack
 
 _ALPHABET = string.ascii_lowercase + string.digits
 _DELETION_SECONDS = 60

@@ -27,7 +27,7 @@ def onboard(
     from ops.cluster.access import connected  # noqa: PLC0415
     from ops.cluster.follow import told  # noqa: PLC0415
     from ops.cluster.jobs import follow_by_hand  # noqa: PLC0415
-    from ops.stack_file import read  # noqa: PLC0415
+    from ops.stack.stack_file import read  # noqa: PLC0415
     from ops.weights.jobs import onboarding, started, verdict  # noqa: PLC0415
 
     read_stack = read(stack)
@@ -58,7 +58,7 @@ def verify(
     """Check in the cluster that model.uri holds a whole checkpoint."""
     from ops.cluster.access import connected  # noqa: PLC0415
     from ops.cluster.follow import told  # noqa: PLC0415
-    from ops.stack_file import read  # noqa: PLC0415
+    from ops.stack.stack_file import read  # noqa: PLC0415
     from ops.weights.jobs import checking, verdict  # noqa: PLC0415
 
     read_stack = read(stack)

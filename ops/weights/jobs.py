@@ -9,7 +9,7 @@ from ops.cluster.api import Body, Cluster
 from ops.cluster.follow import End
 from ops.failures import FAILED_CHECK, OK, UNCLEAR, USAGE, RefusedError
 from ops.programs import DEFAULT_ENDPOINT, pinned, place
-from ops.stack_file import Stack
+from ops.stack.stack_file import Stack
 from serving.jobs.onboard import Onboarding
 from serving.model import ModelUri
 from serving.server import ServerSettings

@@ -99,7 +99,7 @@ def test_without_the_aws_cli_nobody_makes_tokens(ops, eks, monkeypatch):
 
 def test_endpoint_and_authority_are_those_that_eks_tells(folder, eks):
     from ops.cluster.access import _of_eks
-    from ops.stack_file import read
+    from ops.stack.stack_file import read
 
     made = eks()
     (found,) = _of_eks(read("dev"))["clusters"]

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from ops.failures import RefusedError, UnclearError, UsageError
-from ops.stack_file import at_revision, read
+from ops.stack.stack_file import at_revision, read
 from tests.harness import STACKS, stack_settings
 
 

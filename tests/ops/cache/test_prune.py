@@ -7,7 +7,7 @@ from ops.cache import prune
 from ops.cache.prune import SAFE_AGE, chosen
 from ops.cache.shelf import Item, Shelf, described
 from ops.programs import Manifest
-from ops.stack_file import read
+from ops.stack.stack_file import read
 from tests.ops.cache.bucket import BUCKET, OLD, UNUSED, in_use, keys
 
 

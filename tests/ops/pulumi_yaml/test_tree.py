@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ops.pulumi_yaml import MOST_VALUES, UnreadableError, tree
+from ops.stack.pulumi_yaml import MOST_VALUES, UnreadableError, tree
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from ops.failures import RefusedError
-from ops.stack_file import Stack
+from ops.stack.stack_file import Stack
 from serving.cache_key import CacheKey, KeyedServer, cache_key
 from serving.cache_key.server import keyed
 from serving.server import ServerSettings, situation

@@ -10,8 +10,8 @@ import pulumi
 import yaml
 
 import settings
-from ops import pulumi_yaml
 from ops.failures import RefusedError, UnclearError, UsageError
+from ops.stack import pulumi_yaml
 from ops.terminal import echo
 from serving.server import ServerSettings
 

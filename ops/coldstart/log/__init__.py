@@ -1,0 +1,1 @@
+"""What an engine's log says about its start."""
