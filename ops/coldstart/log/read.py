@@ -1,0 +1,239 @@
+"""From an engine's log to the phases of its last start.
+
+A phase ends with its line; where the line says how long it took, it began that much before, so that silence before it
+is nobody's. Of several ranks or engines the last one decides: a phase ends when all have ended it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ops.coldstart.log.lines import Clock, Line, Stamps, chunks, head, matching, stamped
+from ops.coldstart.log.markers import KERNELS_FIRST, VERSIONS, Name
+from ops.coldstart.record import Compile, Span
+from ops.failures import UnclearError
+from ops.programs import ENGINE_TEXTS, Start, Texts
+from serving.budget.timeline import Phase
+
+MARKERS = VERSIONS["0.33.0"]
+"""While it is read nobody knows of which version a log is; so far all print the same."""
+
+_FIRST: frozenset[Name] = frozenset({"version", "loading", "listening soon", "serving"})
+"""Markers of which the first one counts: of a beginning, and of the server, which is one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineStart:
+    """What a log says of the last start in it. Times are seconds by its clock."""
+
+    version: str
+    clock: Clock
+    first: float
+    """When the start begins in the log: 0 by the relative clock, else its first line."""
+    serving: float | None
+    """When the server listened; None: it did not, in this log."""
+    spans: Mapping[Phase, Span]
+    """Seconds since `first`, in their order."""
+    compile: Compile
+    why_no_hit: str | None
+    """The reason when torch.compile was no full hit."""
+    said: Mapping[str, float]
+    """Seconds that the engine itself reports: `weights`, `compile`, `graphs`, `engine init`; ranks: the longest."""
+    restarts: int
+    """Starts before this one in the same log."""
+    sleeps: tuple[tuple[float, float], ...]
+    """Ends of falling asleep, and how long each took."""
+    wakes: tuple[tuple[float, float], ...]
+    notes: tuple[str, ...]
+
+    @property
+    def total(self) -> float | None:
+        """Seconds from `first` until it served."""
+        return None if self.serving is None else self.serving - self.first
+
+
+@dataclass
+class _Marks:
+    """The lines of one start, as they come."""
+
+    version: str | None = None
+    began: float | None = None
+    at: dict[Name, float] = field(default_factory=dict)
+    took: dict[Name, float] = field(default_factory=dict)
+    sleeps: list[tuple[float, float]] = field(default_factory=list)
+    wakes: list[tuple[float, float]] = field(default_factory=list)
+    cached: list[tuple[str, float]] = field(default_factory=list)
+    """Lines that speak of torch.compile's cache."""
+
+    def take(self, name: Name, now: float, took: float | None) -> None:
+        """Note a marker's line, and the seconds that it says."""
+        if name in {"asleep", "awake"}:
+            (self.sleeps if name == "asleep" else self.wakes).append((now, took or 0.0))
+        elif "serving" in self.at or (name == "resolved" and "loading" in self.at):
+            return  # whatever it is about, the start is over; a draft model is part of it only while nothing loads
+        elif name not in _FIRST or name not in self.at:
+            self.at[name] = now
+            if took is not None:
+                self.took[name] = max(took, self.took.get(name, 0.0))
+
+
+def read(lines: Iterable[str], version: str | None = None) -> EngineStart:
+    """Return what a log says, given as lines. As `read_bytes`."""
+    return read_bytes((f"{line.rstrip(chr(10))}\n".encode() for line in lines), version)
+
+
+def read_bytes(pieces: Iterable[bytes], version: str | None = None) -> EngineStart:
+    """Return what a log says of the last start in it.
+
+    Args:
+        pieces: the log, in pieces of any size; it need not fit into memory.
+        version: of the engine; None: the log says.
+
+    Raises:
+        UnclearError: there is no start in it, or one of a version that nobody has read.
+    """
+    texts = {text for it in MARKERS.values() for text in it.texts}
+    wanted = [text.encode() for text in sorted(texts.union(*map(_literals, ENGINE_TEXTS.values())))]
+    starts, stamps, first = [_Marks()], Stamps("engine"), None
+    for number, chunk in enumerate(chunks(pieces)):
+        if number == 0:
+            sample = head(chunk)
+            stamps = Stamps.chosen(sample)
+            first = next((it.seconds for it in map(Stamps(stamps.clock).read, sample) if it.seconds is not None), None)
+        for begin, end in matching(chunk, wanted):
+            _noted(starts, stamped(chunk, stamps, begin, end))
+    if not starts[0].at and len(starts) > 1:
+        del starts[0]
+    starts[0].began = 0.0 if stamps.clock == "relative" else first
+    return _told(starts, stamps.clock, version)
+
+
+def _literals(texts: Texts) -> Iterator[str]:
+    """Yield what stands in the lines that speak of torch.compile's cache: those are patterns without any wildcard."""
+    for pattern in (*texts.hits, *texts.misses, *texts.failures, "for vLLM's torch.compile"):
+        yield pattern.replace("\\", "")
+
+
+def _noted(starts: list[_Marks], line: Line) -> None:
+    message, now = line.message, line.seconds or 0.0
+    for name, marker in MARKERS.items():
+        if not (found := marker.message.match(message)):
+            continue
+        said = found.groupdict()
+        if name == "version":
+            if starts[-1].at:
+                starts.append(_Marks(began=now))
+            starts[-1].version = said["version"]
+        starts[-1].take(name, now, float(said["seconds"]) if said.get("seconds") else None)
+    if "serving" not in starts[-1].at:
+        starts[-1].cached.append((message, now))
+
+
+def _told(starts: list[_Marks], clock: Clock, version: str | None) -> EngineStart:
+    last = starts[-1]
+    if not set(last.at) - {"asleep", "awake"}:
+        raise UnclearError("no start of vLLM in it: no line that any known version prints when it starts")
+    version = (version or last.version or "").partition("+")[0]
+    if not version:
+        raise UnclearError("the log does not say which version of vLLM it is of; --engine-version does")
+    if version not in VERSIONS:
+        raise UnclearError(f"a log of vLLM {version}; known are {', '.join(VERSIONS)}")
+    zero = last.began if last.began is not None else min(last.at.values())
+    notes = list(_notes(last, clock, version, len(starts) - 1))
+    compiled, why = _compile(last, version)
+    said: dict[str, Name] = {"weights": "loaded", "compile": "compiled", "graphs": "captured"}
+    said["engine init"] = "initialised"
+    return EngineStart(
+        version=version,
+        clock=clock,
+        first=zero,
+        serving=last.at.get("serving"),
+        spans=spans(last.at, last.took, zero, kernels_first=version in KERNELS_FIRST),
+        compile=compiled,
+        why_no_hit=why,
+        said={title: last.took[name] for title, name in said.items() if name in last.took},
+        restarts=len(starts) - 1,
+        sleeps=tuple(last.sleeps),
+        wakes=tuple(last.wakes),
+        notes=tuple(notes),
+    )
+
+
+def _notes(marks: _Marks, clock: Clock, version: str, restarts: int) -> Iterator[str]:
+    if marks.version and marks.version != version:
+        yield f"the log says version {marks.version}, read as {version}"
+    if clock == "engine":
+        yield "times are the engine's own: whole seconds (kubectl logs --timestamps has better ones)"
+    if restarts:
+        yield f"the last of {restarts + 1} starts in the log"
+    if "version" not in marks.at:
+        yield "the log begins after the start: what came before its first line is not in it"
+    if "failed" in marks.at:
+        yield "the engine failed to start"
+    elif "serving" not in marks.at:
+        yield "the start does not end in this log: the server does not listen yet"
+
+
+def _compile(marks: _Marks, version: str) -> tuple[Compile, str | None]:
+    start = Start(version)
+    for text, seconds in marks.cached:
+        start.read(text, seconds)
+    why = start.why_no_full_hit()
+    if why is None:
+        return "hit", None
+    if start.missed:
+        return "miss", why
+    if not start.compiles:
+        return ("none" if "initialised" in marks.at else "unknown"), None
+    return "unknown", why
+
+
+def spans(
+    at: Mapping[Name, float], took: Mapping[Name, float], zero: float, *, kernels_first: bool
+) -> dict[Phase, Span]:
+    """Return the phases that the markers of one start show, cut one after another.
+
+    Args:
+        at: when each marker was seen.
+        took: the seconds that it says.
+        zero: when the start began, by the same clock.
+        kernels_first: kernels are built before graphs are captured, else after.
+    """
+    graphs_begin = None
+    if kernels_first and {"cache sized", "captured"} <= at.keys():
+        graphs_begin = at["captured"] - took.get("captured", 0.0)
+    built = graphs_begin if kernels_first and graphs_begin is not None else at.get("kernels built")
+    loading = at.get("loading", at["loaded"] - took.get("loaded", 0.0) if "loaded" in at else None)
+    # phase, its earliest beginning (None: where the one before it ended), its end
+    bounds: list[tuple[Phase, float | None, float | None]] = [
+        # a log that begins with the version does not know when its process began
+        ("imports", zero if zero < at.get("version", zero) else None, at.get("version")),
+        ("model inspection", at.get("version"), at.get("resolved")),
+        ("engine imports", at.get("resolved"), loading),
+        ("weights", loading, at.get("loaded")),
+        ("compile", _before(at, took, "compiled"), at.get("compiled")),
+    ]
+    graphs: tuple[Phase, float | None, float | None] = (
+        ("graphs", graphs_begin, at.get("captured"))
+        if kernels_first
+        else ("graphs", at.get("compiled", at.get("loaded")), at.get("captured", at.get("cache sized")))
+    )
+    kernels: tuple[Phase, float | None, float | None] = (
+        "kernels",
+        at.get("cache sized") if kernels_first else at.get("captured", at.get("cache sized")),
+        built,
+    )
+    bounds += [kernels, graphs] if kernels_first else [graphs, kernels]
+    bounds.append(("API start", at.get("initialised", at.get("kernels built")), at.get("listening soon")))
+    cut: dict[Phase, Span] = {}
+    passed = zero
+    for phase, begin, end in bounds:
+        if begin is None or end is None:
+            continue
+        if end >= max(begin, passed):
+            cut[phase] = Span(begin=round(max(begin, passed) - zero, 3), end=round(end - zero, 3))
+            passed = end
+    return cut
+
+
+def _before(at: Mapping[Name, float], took: Mapping[Name, float], name: Name) -> float | None:
+    return at[name] - took[name] if name in at and name in took else at.get(name)
