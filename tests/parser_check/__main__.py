@@ -1,6 +1,7 @@
 """`make parser-check`: every command line that the program can render, before the real vLLM of its version.
 
-Also before it: lines that it must refuse, and the argument table that the program checks stack files by.
+Also before it: lines that it must refuse, the argument table that the program checks stack files by, and the lines that
+the parsers of its log know.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from rehearsal.toolchain.progress import clock, step
 from serving.arguments import ENGINES, TABLES
 from tests.parser_check import environment
 from tests.parser_check.faults import FAULTS
+from tests.parser_check.log_texts import missing, wanted
 from tests.serving.arguments.command_lines import CommandLine, command_lines
 
 PASSED = Path(__file__).with_name("passed.txt")
@@ -36,10 +38,12 @@ class Verdict:
     taken: Sequence[str]
     """Faults that it did not refuse, or not for what is wrong with them."""
     same_table: bool
+    unprinted: Sequence[str]
+    """Lines that the log parsers know and that it never prints."""
 
     @property
     def good(self) -> bool:
-        return not self.refused and not self.taken and self.same_table
+        return not self.refused and not self.taken and self.same_table and not self.unprinted
 
 
 def digest(lines: Sequence[CommandLine]) -> str:
@@ -47,6 +51,8 @@ def digest(lines: Sequence[CommandLine]) -> str:
     found = hashlib.sha256()
     for line in lines:
         found.update(json.dumps([line.engine, line.items]).encode())
+    for engine in ENGINES:
+        found.update(repr(sorted((name, text, it.pattern) for name, (text, it) in wanted(engine).items())).encode())
     folders = [PROGRAM.parent, *(environment.ROOT / folder for folder in environment.STAND_ALONE)]
     for path in sorted(path for folder in folders for path in folder.rglob("*") if path.is_file()):
         if path != PASSED and "__pycache__" not in path.parts:
@@ -75,21 +81,25 @@ def verdict(engine: str, lines: Sequence[CommandLine]) -> Verdict:
             if why is None or expected not in why
         ],
         same_table=answers["table"] == (TABLES / f"{engine}.json").read_text(),
+        unprinted=missing(engine, environment.engine(engine) / "vllm"),
     )
 
 
 def report(engine: str, count: int, found: Verdict) -> None:
-    faults = len(FAULTS)
+    faults, texts = len(FAULTS), len(wanted(engine))
     print(
         f"parser-check: vLLM {engine}: {count - len(found.refused)} of {count} command lines accepted,"
         f" {faults - len(found.taken)} of {faults} faults refused,"
-        f" argument table {'as its parser has it' if found.same_table else 'NOT as its parser has it'}",
+        f" argument table {'as its parser has it' if found.same_table else 'NOT as its parser has it'},"
+        f" {texts - len(found.unprinted)} of {texts} lines of the log parsers in its source",
         flush=True,
     )
     for line, why in found.refused:
         print(f"  {line.label}: vllm serve {' '.join(line.items)}\n    {why.strip()}")
     for name in found.taken:
         print(f"  NOT REFUSED: {name}: vllm serve {' '.join(FAULTS[name][0])}")
+    for name in found.unprinted:
+        print(f"  NEVER PRINTED: {name}")
     if not found.same_table:
         print(f"  make serving/arguments/{engine}.json again: see serving/arguments/dump.py")
 
