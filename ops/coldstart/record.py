@@ -101,7 +101,7 @@ class Record(_Written):
     """The word of the restore's line: hit, base, present, miss ...; None: none was seen."""
     compile: Compile = "unknown"
     said: Mapping[str, float] = Field(default_factory=dict)
-    """Seconds that the engine's log says of itself: `weights`, `compile`, `graphs`, `engine init`."""
+    """Seconds that the engine's log says of itself: `weights`, `model loading`, `compile`, `graphs`, `engine init`."""
     restarts: Annotated[int, Field(ge=0)] = 0
     """Of the engine's container before the start that was measured."""
     notes: Sequence[str] = ()

@@ -26,7 +26,11 @@ PASSED = Path(__file__).with_name("passed.txt")
 
 Checked in: CI runs the check when what it checks out has another digest."""
 
-FILES = (*Path(__file__).parent.rglob("*"), ROOT / "tests/serving/front/stub.py")
+FILES = (
+    *Path(__file__).parent.rglob("*"),
+    *(ROOT / "ops/coldstart/log").rglob("*.py"),
+    ROOT / "tests/serving/front/stub.py",
+)
 
 
 def digest() -> str:

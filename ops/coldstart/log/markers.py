@@ -13,6 +13,7 @@ Name = Literal[
     "version",
     "resolved",
     "loading",
+    "weights read",
     "loaded",
     "compiled",
     "cache sized",
@@ -57,6 +58,7 @@ V0_26: Mapping[Name, Marker] = {
     ),
     "resolved": _says("Resolved architecture: "),
     "loading": _says("Loading model from scratch...", "Starting to load model "),
+    "weights read": _says("Loading weights took ", pattern=rf"Loading weights took {_SECONDS} seconds"),
     "loaded": _says(
         "Model loading took ", pattern=rf"Model loading took [\d.]+ GiB(?: memory)? and {_SECONDS} seconds"
     ),

@@ -21,6 +21,15 @@ _FIRST: frozenset[Name] = frozenset({"version", "loading", "listening soon", "se
 """Markers of which the first one counts: of a beginning, and of the server, which is one."""
 
 
+_SAID: Mapping[str, Name] = {
+    "weights": "weights read",
+    "model loading": "loaded",
+    "compile": "compiled",
+    "graphs": "captured",
+    "engine init": "initialised",
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class EngineStart:
     """What a log says of the last start in it. Times are seconds by its clock."""
@@ -37,7 +46,8 @@ class EngineStart:
     why_no_hit: str | None
     """The reason when torch.compile was no full hit."""
     said: Mapping[str, float]
-    """Seconds that the engine itself reports: `weights`, `compile`, `graphs`, `engine init`; ranks: the longest."""
+    """Seconds that the engine itself reports: `weights` read, `model loading`, `compile`, `graphs`, `engine init`. Of
+    ranks the longest."""
     restarts: int
     """Starts before this one in the same log."""
     sleeps: tuple[tuple[float, float], ...]
@@ -140,17 +150,15 @@ def _told(starts: list[_Marks], clock: Clock, version: str | None) -> EngineStar
     zero = last.began if last.began is not None else min(last.at.values())
     notes = list(_notes(last, clock, version, len(starts) - 1))
     compiled, why = _compile(last, version)
-    said: dict[str, Name] = {"weights": "loaded", "compile": "compiled", "graphs": "captured"}
-    said["engine init"] = "initialised"
     return EngineStart(
         version=version,
         clock=clock,
         first=zero,
         serving=last.at.get("serving"),
-        spans=spans(last.at, last.took, zero, kernels_first=version in KERNELS_FIRST),
+        spans=spans(last.at, last.took, zero, kernels_first=version in KERNELS_FIRST, compiles=compiled != "none"),
         compile=compiled,
         why_no_hit=why,
-        said={title: last.took[name] for title, name in said.items() if name in last.took},
+        said={title: last.took[name] for title, name in _SAID.items() if name in last.took},
         restarts=len(starts) - 1,
         sleeps=tuple(last.sleeps),
         wakes=tuple(last.wakes),
@@ -188,7 +196,7 @@ def _compile(marks: _Marks, version: str) -> tuple[Compile, str | None]:
 
 
 def spans(
-    at: Mapping[Name, float], took: Mapping[Name, float], zero: float, *, kernels_first: bool
+    at: Mapping[Name, float], took: Mapping[Name, float], zero: float, *, kernels_first: bool, compiles: bool = True
 ) -> dict[Phase, Span]:
     """Return the phases that the markers of one start show, cut one after another.
 
@@ -197,11 +205,14 @@ def spans(
         took: the seconds that it says.
         zero: when the start began, by the same clock.
         kernels_first: kernels are built before graphs are captured, else after.
+        compiles: the engine runs torch.compile, so what follows the weights is not graphs yet.
     """
     graphs_begin = None
     if kernels_first and {"cache sized", "captured"} <= at.keys():
         graphs_begin = at["captured"] - took.get("captured", 0.0)
     built = graphs_begin if kernels_first and graphs_begin is not None else at.get("kernels built")
+    # a CPU's worker says no more of the model than that
+    loaded = at.get("loaded", at.get("weights read"))
     loading = at.get("loading", at["loaded"] - took.get("loaded", 0.0) if "loaded" in at else None)
     # phase, its earliest beginning (None: where the one before it ended), its end
     bounds: list[tuple[Phase, float | None, float | None]] = [
@@ -209,13 +220,13 @@ def spans(
         ("imports", zero if zero < at.get("version", zero) else None, at.get("version")),
         ("model inspection", at.get("version"), at.get("resolved")),
         ("engine imports", at.get("resolved"), loading),
-        ("weights", loading, at.get("loaded")),
+        ("weights", loading, loaded),
         ("compile", _before(at, took, "compiled"), at.get("compiled")),
     ]
     graphs: tuple[Phase, float | None, float | None] = (
         ("graphs", graphs_begin, at.get("captured"))
         if kernels_first
-        else ("graphs", at.get("compiled", at.get("loaded")), at.get("captured", at.get("cache sized")))
+        else ("graphs", at.get("compiled", None if compiles else loaded), at.get("captured", at.get("cache sized")))
     )
     kernels: tuple[Phase, float | None, float | None] = (
         "kernels",
