@@ -3,7 +3,7 @@
 Files of such lines are what `report`, `refit` and `idle plan` read.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Annotated, Literal, Self
 
@@ -65,7 +65,7 @@ class Subject(_Written):
     """What the node was bought as."""
     zone: str | None = None
     preset: str | None = None
-    techniques: Sequence[str] = ()
+    techniques: tuple[str, ...] = ()
     """All that act on it, its pool's too, in the order of the table of techniques."""
     fingerprint: str | None = None
     """Of its start-up cache."""
@@ -79,7 +79,7 @@ class Record(_Written):
 
     format: Literal["vllm-eks/coldstart/1"] = "vllm-eks/coldstart/1"
     """A reader refuses others: figures of another meaning would be compared."""
-    began: AwareDatetime | None
+    began: AwareDatetime | None = None
     """Where the seconds are counted from: the pod's creation; of a restart the old container's end, of a wake the
     order; of a log its first line. None: a log without absolute times."""
     start: Start
@@ -104,7 +104,7 @@ class Record(_Written):
     """Seconds that the engine's log says of itself: `weights`, `model loading`, `compile`, `graphs`, `engine init`."""
     restarts: Annotated[int, Field(ge=0)] = 0
     """Of the engine's container before the start that was measured."""
-    notes: Sequence[str] = ()
+    notes: tuple[str, ...] = ()
     """What a reader must know about how it was measured."""
 
     @model_validator(mode="after")
