@@ -1,0 +1,1 @@
+"""Measured starts as a page, as Markdown, and as new figures for the budget."""
