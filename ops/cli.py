@@ -14,6 +14,7 @@ from ops.bucket.cli import bucket
 from ops.cache.cli import cache
 from ops.diagram.cli import diagram
 from ops.failures import UNCLEAR, Failure
+from ops.idle.cli import idle
 from ops.weights.cli import weights
 
 
@@ -49,4 +50,5 @@ app = typer.Typer(
 app.add_typer(bucket, name="bucket")
 app.add_typer(cache, name="cache")
 app.command()(diagram)
+app.add_typer(idle, name="idle")
 app.add_typer(weights, name="weights")

@@ -5,6 +5,11 @@ import sys
 from ops.failures import RefusedError, UsageError
 
 
+def is_somebody_there() -> bool:
+    """Whether a question would be read."""
+    return sys.stdin.isatty()
+
+
 def agreed(what: str, *, yes: bool) -> None:
     """Say what will be done, on standard error, and return when that is wanted.
 
@@ -19,7 +24,7 @@ def agreed(what: str, *, yes: bool) -> None:
     sys.stderr.write(f"{what}\n")
     if yes:
         return
-    if not sys.stdin.isatty():
+    if not is_somebody_there():
         raise UsageError("nobody to ask, standard input is no terminal: --yes does it")
     sys.stderr.write("Go on? [y/N] ")
     sys.stderr.flush()

@@ -2,7 +2,7 @@
 
 from infra.naming import cache_build
 from ops.cluster import jobs
-from ops.cluster.api import Cluster
+from ops.cluster.api import Body, Cluster
 from ops.cluster.follow import End
 from ops.cluster.room import gpus, pods, refuse_without_room
 from ops.failures import FAILED_CHECK, UNCLEAR, RefusedError
@@ -16,8 +16,8 @@ FINGERPRINT = "--fingerprint="
 """Of the program that the template runs."""
 
 
-def started(cluster: Cluster, stack: Stack, name: str, server: ServerSettings, *, candidate: bool) -> str:
-    """Make the Job and return its name.
+def prepared(cluster: Cluster, stack: Stack, name: str, server: ServerSettings, *, candidate: bool) -> Body:
+    """Return the Job, which nothing stands against. Nothing is made yet.
 
     Args:
         cluster: the stack's.
@@ -48,9 +48,7 @@ def started(cluster: Cluster, stack: Stack, name: str, server: ServerSettings, *
     limit = stack.settings.pools[server.pool].max_gpus
     refuse_without_room(path, server.pool, limit, gpus(pod), pods(cluster))
     # one name for both kinds: of two who come this far at once the API server refuses one
-    only = cache_build(name)
-    jobs.make_way(cluster, namespace, only)
-    return jobs.start(cluster, jobs.job(template, only))
+    return jobs.job(template, cache_build(name))
 
 
 def verdict(title: str, end: End) -> tuple[str, int]:

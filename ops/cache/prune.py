@@ -1,7 +1,9 @@
 """`ops cache prune`: what goes, in which order, and that it went."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from ops import aws
 from ops.cache.shelf import Item, Shelf, bucket_of, described
@@ -17,27 +19,67 @@ cache of today may be a branch's, whose stack file is not the one that is read h
 BATCH = 1000
 """Keys that DeleteObjects takes."""
 
+ORPHAN, UNUSED = "orphan", "unused"
+"""Why an object may go: no manifest names it; nobody uses the cache that it is of."""
 
-def pruned(stack: Stack, *, unused: bool, really: bool) -> str:
-    """Remove what no server needs, and return a line for each object.
+
+@dataclass(frozen=True)
+class Doomed:
+    """An object that may go."""
+
+    item: Item
+    why: str
+
+
+def doomed(
+    stack: Stack, others: Sequence[Stack], *, unused: bool, say: Callable[[str], object] = lambda _: None
+) -> list[Doomed]:
+    """Return what no server needs.
 
     Args:
         stack: its bucket, and who uses what is in it.
+        others: stacks that have the same bucket.
         unused: also whole caches that no server or candidate uses.
-        really: else it is only said.
+        say: is told what is going on.
 
     Raises:
-        UnclearError: S3 does not tell, or kept something.
+        RefusedError: there is no such bucket.
+        UnclearError: S3 does not tell.
     """
-    doomed = list(chosen(described(stack), datetime.now(UTC), unused=unused))
-    if not doomed:
-        return "nothing to remove"
-    if really:
-        _remove(stack, [item.key for item, _ in doomed])
-    rows = [(size(item.bytes), item.key, why) for item, why in doomed]
-    total = size(sum(item.bytes for item, _ in doomed))
-    end = f"removed: {total}" if really else f"{total}; nothing is removed without --yes"
-    return f"{columns(rows)}\n{end}"
+    found = chosen(described(stack, others, say), datetime.now(UTC), unused=unused)
+    return [Doomed(item, why) for item, why in found]
+
+
+def spared(found: Sequence[Doomed], running: Mapping[str, str]) -> tuple[list[Doomed], list[str]]:
+    """Return what may still go when some folders are in use, and a line for each folder that is kept.
+
+    Args:
+        found: what no stack file needs.
+        running: who uses what in the cluster, by prefix.
+    """
+    kept = {it.item.key.rpartition("/")[0] + "/" for it in found if it.why == UNUSED} & running.keys()
+    left = [it for it in found if it.why != UNUSED or it.item.key.rpartition("/")[0] + "/" not in kept]
+    return left, [f"kept: {prefix}: {running[prefix]} uses it" for prefix in sorted(kept)]
+
+
+def table(found: Sequence[Doomed]) -> str:
+    """Return a line for each object, for people."""
+    return columns([(size(it.item.bytes), it.item.key, it.why) for it in found])
+
+
+def total(found: Sequence[Doomed]) -> int:
+    """Return the bytes of all."""
+    return sum(it.item.bytes for it in found)
+
+
+def document(found: Sequence[Doomed], *, removed: bool, kept: Sequence[str]) -> dict[str, Any]:
+    """Return it for a program."""
+    return {
+        "objects": [{"key": it.item.key, "bytes": it.item.bytes, "why": it.why} for it in found],
+        "bytes": total(found),
+        "removed": removed,
+        "kept": list(kept),
+    }
 
 
 def chosen(shelves: Iterable[Shelf], now: datetime, *, unused: bool) -> Iterator[tuple[Item, str]]:
@@ -47,12 +89,17 @@ def chosen(shelves: Iterable[Shelf], now: datetime, *, unused: bool) -> Iterator
         for item in shelf.items:
             if item in shelf.orphans:
                 if now - item.modified > SAFE_AGE:
-                    yield item, "orphan"
+                    yield item, ORPHAN
             elif unused and settled and not shelf.used_by:
-                yield item, "unused"
+                yield item, UNUSED
 
 
-def _remove(stack: Stack, keys: Sequence[str]) -> None:
+def remove(stack: Stack, keys: Sequence[str]) -> None:
+    """Remove objects of the stack's bucket.
+
+    Raises:
+        UnclearError: S3 does not answer, or kept something.
+    """
     bucket = bucket_of(stack)
     title = f"bucket {bucket['Bucket']}"
     s3 = aws.client("s3", stack.region)

@@ -1,17 +1,20 @@
 """What lies below `vllm-cache/` of the stack's bucket, folder by folder, and who uses it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from ops import aws
+from ops.cache.users import by_stack_files
 from ops.programs import MANIFEST, MAX_MANIFEST, PREFIX, Folder, Manifest, ManifestError, manifest
-from ops.stack.keys import users
 from ops.stack.stack_file import Stack
 from ops.terminal import columns, size
 
 ROOT = f"{PREFIX}/"
+
+OFTEN = 50
+"""Caches between two words about how far it is: each is a request."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +68,13 @@ class Shelf:
         }
 
 
-def described(stack: Stack) -> list[Shelf]:
+def described(stack: Stack, others: Sequence[Stack] = (), say: Callable[[str], object] = lambda _: None) -> list[Shelf]:
     """Return every cache of the bucket. What is not spelled as a cache is left out: it is somebody else's.
+
+    Args:
+        stack: its bucket, and its servers.
+        others: stacks whose servers use the same bucket.
+        say: is told how far it is, when there is much to read.
 
     Raises:
         RefusedError: there is no such bucket.
@@ -74,16 +82,19 @@ def described(stack: Stack) -> list[Shelf]:
     """
     asked = bucket_of(stack)
     s3 = aws.client("s3", stack.region)
-    keys = users(stack)
+    keys = by_stack_files(stack, others)
     with aws.answering(f"bucket {asked['Bucket']}"):
         found: dict[Folder, list[Item]] = {}
         for item in _listed(s3, asked):
             if folder := _folder(item.key):
                 found.setdefault(folder, []).append(item)
-        return [
-            _shelf(s3, asked, folder, items, [who for who, key in keys.items() if folder.prefix in key.prefixes])
-            for folder, items in found.items()
-        ]
+        shelves = []
+        for place, (folder, items) in enumerate(found.items()):
+            if place and place % OFTEN == 0:
+                say(f"{place} of {len(found)} caches")
+            used_by = [who for who, key in keys.items() if folder.prefix in key.prefixes]
+            shelves.append(_shelf(s3, asked, folder, items, used_by))
+        return shelves
 
 
 def bucket_of(stack: Stack) -> Mapping[str, str]:

@@ -2,8 +2,10 @@
 
 import re
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 from ops.cluster.api import Body, Cluster
 from ops.failures import FAILED_CHECK, OK, UNCLEAR, RefusedError, UnclearError, UsageError
@@ -88,6 +90,12 @@ def verdict(log: str, version: str, *, restores: bool = False) -> tuple[list[str
     if restore and (restore["outcome"], restore["restored"]) not in WARM:
         return [*lines, "engine         full hit, on what this node had: a new node would start cold"], FAILED_CHECK
     return [*lines, "engine         full hit"], OK
+
+
+def document(lines: Sequence[str], code: int) -> dict[str, Any]:
+    """Return a verdict for a program."""
+    said = dict(line.split(maxsplit=1) for line in lines)
+    return {"cacheRestore": said["cache-restore"], "engine": said["engine"], "exitCode": code}
 
 
 def _restored(report: re.Match[str] | None) -> str:

@@ -1,5 +1,7 @@
 """Following a Job to its end: what it is doing, and how it ended. `step` and `end` only look at what the API says."""
 
+import json
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +20,7 @@ PATIENCE = 180.0
 """Seconds that the API may be silent while a Job runs for an hour: a control plane that is replaced, a laptop's nap."""
 
 INTERRUPTED = 130
+_FIELD = re.compile(r'\b(\w+)=("[^"]*"|\S+)')
 _DETAIL = 160
 
 
@@ -95,7 +98,22 @@ def followed(cluster: Cluster, namespace: str, name: str) -> End:
         raise typer.Exit(INTERRUPTED) from None
 
 
-def told(cluster: Cluster, namespace: str, name: str, verdict: Callable[[str, End], tuple[str, int]]) -> NoReturn:
+def made(namespace: str, name: str, *, as_json: bool) -> str:
+    """Return what there is to say of a Job that nobody follows."""
+    by_hand = follow_by_hand(namespace, name)
+    if as_json:
+        return json.dumps({"namespace": namespace, "job": name, "follow": by_hand})
+    return f"Job {namespace}/{name}: made; follow it: {by_hand}"
+
+
+def told(
+    cluster: Cluster,
+    namespace: str,
+    name: str,
+    verdict: Callable[[str, End], tuple[str, int]],
+    *,
+    as_json: bool = False,
+) -> NoReturn:
     """Follow a Job to its end, print what there is to say of it, and end the command with the code that goes with it.
 
     Args:
@@ -103,9 +121,15 @@ def told(cluster: Cluster, namespace: str, name: str, verdict: Callable[[str, En
         namespace: of the Job.
         name: of the Job.
         verdict: makes the line and the exit code of the Job's title and its end.
+        as_json: print it for a program, with the `key=value` of the line as `report`.
     """
     line, code = verdict(f"Job {namespace}/{name}", followed(cluster, namespace, name))
-    typer.echo(line)
+    if as_json:
+        report = {key: value.strip('"') for key, value in _FIELD.findall(line)}
+        said = {"namespace": namespace, "job": name, "said": line, "report": report, "exitCode": code}
+        typer.echo(json.dumps(said, indent=2))
+    else:
+        typer.echo(line)
     raise typer.Exit(code)
 
 

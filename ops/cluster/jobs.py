@@ -84,7 +84,13 @@ def random_name(cron_job: Body) -> str:
 
 
 def start(cluster: Cluster, body: Body) -> str:
-    """Make the Job and return its name."""
+    """Make the Job, in the place of one of its name that has ended, and return its name.
+
+    Raises:
+        RefusedError: one of its name runs.
+        UnclearError: the cluster does not tell.
+    """
+    make_way(cluster, body["metadata"]["namespace"], body["metadata"]["name"])
     made = cluster.create(f"/apis/batch/v1/namespaces/{body['metadata']['namespace']}/jobs", body)
     return str(made["metadata"]["name"])
 
@@ -102,6 +108,18 @@ def running(cluster: Cluster, namespace: str, cron_jobs: Sequence[str]) -> list[
     )
 
 
+def refuse_running(cluster: Cluster, namespace: str, name: str) -> Body | None:
+    """Return the Job of this name, which has ended; None: there is none.
+
+    Raises:
+        RefusedError: it has not ended.
+    """
+    found = cluster.find(f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}")
+    if found is not None and end_condition(found) is None:
+        raise RefusedError(f"Job {namespace}/{name}: still running; follow it: {follow_by_hand(namespace, name)}")
+    return found
+
+
 def make_way(cluster: Cluster, namespace: str, name: str) -> None:
     """Remove a Job of this name that has ended.
 
@@ -110,11 +128,9 @@ def make_way(cluster: Cluster, namespace: str, name: str) -> None:
         UnclearError: it does not go.
     """
     path = f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}"
-    found = cluster.find(path)
+    found = refuse_running(cluster, namespace, name)
     if found is None:
         return
-    if end_condition(found) is None:
-        raise RefusedError(f"Job {namespace}/{name}: still running; follow it: {follow_by_hand(namespace, name)}")
     cluster.delete(path, found["metadata"]["uid"])
     deadline = time.monotonic() + _DELETION_SECONDS
     # another of the name is a faster operator's

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ class Stack:
     name: str
     region: str
     settings: settings.Settings
+    tree: Mapping[str, Any]
+    """What the settings were read from, keys as the stack file spells them: a change is tried on a copy of it."""
 
     def server(self, name: str) -> ServerSettings:
         """Return the settings of a server.
@@ -125,8 +128,9 @@ def _parsed(name: str, content: bytes) -> Stack:
     if written not in config:
         raise _WrongError(f"{key}: missing; copy it from Pulumi.dev.yaml into this stack's file")
     region = str(config.get("aws:region", ""))
+    tree = _plain(config[written])
     try:
-        return Stack(name=name, region=region, settings=settings.parse(_plain(config[written]), region))
+        return Stack(name=name, region=region, settings=settings.parse(tree, region), tree=tree)
     except pulumi.RunError as error:
         raise _WrongError(str(error)) from None
 

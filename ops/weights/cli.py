@@ -1,10 +1,12 @@
 """The commands of `ops weights`. Each imports what it needs when it runs."""
 
+# ruff: noqa: D301 - \b is Typer's: what follows it keeps its lines
+
 from typing import Annotated
 
 import typer
 
-from ops.options import Kubeconfig, ServerName, StackName
+from ops.options import Json, Kubeconfig, ServerName, StackName, Yes
 
 weights = typer.Typer(help="The model of a server, in the bucket.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -22,17 +24,26 @@ def onboard(
     allow_pickle: Pickles = False,
     wait: Annotated[bool, typer.Option(help="follow the Job to its end")] = False,
     kubeconfig: Kubeconfig = None,
+    yes: Yes = False,
+    as_json: Json = False,
 ) -> None:
-    """Copy a model from Hugging Face to model.uri, in the cluster. Run again to continue."""
+    """Copy a model from Hugging Face to model.uri, in the cluster. Run again to continue.
+
+    \b
+    Example:
+      python -m ops weights onboard --server gemma --repository nvidia/Gemma-4-31B-IT-NVFP4 --revision COMMIT --wait
+    """
     from ops.cluster.access import connected  # noqa: PLC0415
-    from ops.cluster.follow import told  # noqa: PLC0415
-    from ops.cluster.jobs import follow_by_hand  # noqa: PLC0415
+    from ops.cluster.follow import made, told  # noqa: PLC0415
+    from ops.cluster.jobs import start  # noqa: PLC0415
+    from ops.consent import agreed  # noqa: PLC0415
     from ops.stack.stack_file import read  # noqa: PLC0415
-    from ops.weights.jobs import onboarding, started, verdict  # noqa: PLC0415
+    from ops.weights.jobs import copied, copying, onboarding, verdict  # noqa: PLC0415
 
     read_stack = read(stack)
+    settings = read_stack.server(server)
     what = onboarding(
-        read_stack.server(server),
+        settings,
         repository,
         revision,
         include=include or (),
@@ -40,11 +51,13 @@ def onboard(
         allow_pickle=allow_pickle,
     )
     cluster, namespace = connected(read_stack, kubeconfig), read_stack.settings.namespace
-    name = started(cluster, read_stack, what)
+    job = copying(cluster, read_stack, what)
+    agreed(f"Job {namespace}/{what.job_name}: {copied(what, settings.model)}", yes=yes)
+    name = start(cluster, job)
     if not wait:
-        typer.echo(f"Job {namespace}/{name}: made; follow it: {follow_by_hand(namespace, name)}")
+        typer.echo(made(namespace, name, as_json=as_json))
         return
-    told(cluster, namespace, name, verdict)
+    told(cluster, namespace, name, verdict, as_json=as_json)
 
 
 @weights.command()
@@ -54,15 +67,25 @@ def verify(
     deep: Annotated[bool, typer.Option("--deep", help="read and hash every byte")] = False,
     allow_pickle: Pickles = False,
     kubeconfig: Kubeconfig = None,
+    yes: Yes = False,
+    as_json: Json = False,
 ) -> None:
-    """Check in the cluster that model.uri holds a whole checkpoint."""
+    """Check in the cluster that model.uri holds a whole checkpoint.
+
+    \b
+    Example:
+      python -m ops weights verify --server gemma --deep --yes
+    """
     from ops.cluster.access import connected  # noqa: PLC0415
     from ops.cluster.follow import told  # noqa: PLC0415
+    from ops.cluster.jobs import start  # noqa: PLC0415
+    from ops.consent import agreed  # noqa: PLC0415
     from ops.stack.stack_file import read  # noqa: PLC0415
-    from ops.weights.jobs import checking, verdict  # noqa: PLC0415
+    from ops.weights.jobs import checked, checking, verdict  # noqa: PLC0415
 
     read_stack = read(stack)
-    uri = read_stack.server(server).model.uri
+    model = read_stack.server(server).model
     cluster, namespace = connected(read_stack, kubeconfig), read_stack.settings.namespace
-    name = checking(cluster, read_stack, uri, deep=deep, allow_pickle=allow_pickle)
-    told(cluster, namespace, name, verdict)
+    job = checking(cluster, read_stack, model.uri, deep=deep, allow_pickle=allow_pickle)
+    agreed(f"Job {namespace}/{job['metadata']['name']}: {checked(model, deep=deep)}", yes=yes)
+    told(cluster, namespace, start(cluster, job), verdict, as_json=as_json)

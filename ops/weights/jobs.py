@@ -11,7 +11,7 @@ from ops.failures import FAILED_CHECK, OK, UNCLEAR, USAGE, RefusedError
 from ops.programs import DEFAULT_ENDPOINT, pinned, place
 from ops.stack.stack_file import Stack
 from serving.jobs.onboard import Onboarding
-from serving.model import ModelUri
+from serving.model import ModelSettings, ModelUri
 from serving.server import ServerSettings
 
 MISSING = "`pulumi up` makes it"
@@ -45,24 +45,24 @@ def onboarding(
     )
 
 
-def started(cluster: Cluster, stack: Stack, what: Onboarding) -> str:
-    """Make the Job that copies, in the place of one for the same folder that has ended, and return its name.
+def copying(cluster: Cluster, stack: Stack, what: Onboarding) -> Body:
+    """Return the Job that copies. Nothing is made yet.
 
     Raises:
-        RefusedError: there is no template, it is another stack's, or that Job has not ended.
+        RefusedError: there is no template, it is another stack's, or a Job for the same folder has not ended.
         UnclearError: the cluster does not tell.
     """
     template = jobs.template(cluster, stack, ONBOARDING, why_missing=MISSING)
-    jobs.make_way(cluster, stack.settings.namespace, what.job_name)
+    jobs.refuse_running(cluster, stack.settings.namespace, what.job_name)
 
     def change(container: Body) -> None:
         container["args"] = what.arguments
 
-    return jobs.start(cluster, jobs.job(template, what.job_name, change))
+    return jobs.job(template, what.job_name, change)
 
 
-def checking(cluster: Cluster, stack: Stack, uri: ModelUri, *, deep: bool, allow_pickle: bool) -> str:
-    """Make the Job that checks a folder, and return its name.
+def checking(cluster: Cluster, stack: Stack, uri: ModelUri, *, deep: bool, allow_pickle: bool) -> Body:
+    """Return the Job that checks a folder. Nothing is made yet.
 
     Raises:
         RefusedError: there is no template, or it is another stack's.
@@ -79,7 +79,22 @@ def checking(cluster: Cluster, stack: Stack, uri: ModelUri, *, deep: bool, allow
             *(["--allow-pickle"] if allow_pickle else []),
         ]
 
-    return jobs.start(cluster, jobs.job(template, jobs.random_name(template), change))
+    return jobs.job(template, jobs.random_name(template), change)
+
+
+def copied(what: Onboarding, model: ModelSettings) -> str:
+    """Return what a copy does and costs, for people."""
+    return (
+        f"copies {what.repository} at {what.commit} to {what.uri}, {model.size_gib:g} GiB (model.sizeGib) from the"
+        " internet through the NAT gateway, on a system node, no GPU; AWS bills what passes the gateway, and what lies"
+        " in S3"
+    )
+
+
+def checked(model: ModelSettings, *, deep: bool) -> str:
+    """Return what a check does and costs, for people."""
+    read = f"reads and hashes {model.size_gib:g} GiB (model.sizeGib)" if deep else "lists, and reads heads,"
+    return f"{read} of {model.uri}, on a system node, no GPU; nothing is changed but the Job that is made"
 
 
 def verdict(title: str, end: End) -> tuple[str, int]:

@@ -128,4 +128,4 @@ def template(players: Players, ops: Callable[..., tuple[int, str, str]]) -> dict
 @pytest.fixture
 def build(ops: Callable[..., tuple[int, str, str]], players: Players) -> Callable[..., tuple[int, str, str]]:
     """`build(...)`: `ops cache build` of the dev stack's server."""
-    return lambda *more: ops("cache", "build", "--server", "gemma", "--kubeconfig", players.kubeconfig, *more)
+    return lambda *more: ops("cache", "build", "--server", "gemma", "--yes", "--kubeconfig", players.kubeconfig, *more)

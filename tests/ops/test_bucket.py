@@ -25,3 +25,7 @@ def test_an_existing_bucket_has_one_to_print_and_none_is_attached(ops, edit):
     assert code == 0
     assert {"ManifestsOnce", "CachesByPublishers"} <= {it["Sid"] for it in json.loads(out)["Statement"]}
     assert not record_program(raw).maybe(s3.BucketPolicy)
+
+
+def test_a_program_reads_the_same_policy(ops):
+    assert json.loads(ops("bucket", "policy", "--json")[1]) == json.loads(ops("bucket", "policy")[1])

@@ -18,6 +18,8 @@ COMMANDS = (
     ("cache", "verify"),
     ("cache", "ls"),
     ("cache", "prune"),
+    ("idle", "plan"),
+    ("idle", "status"),
     ("weights", "onboard"),
     ("weights", "verify"),
 )
@@ -41,7 +43,7 @@ def test_help_needs_none_of_the_sdks(command):
     assert done.stdout.splitlines()[-1] == "loaded:"
 
 
-@pytest.mark.parametrize("group", ["bucket", "cache", "weights"])
+@pytest.mark.parametrize("group", ["bucket", "cache", "idle", "weights"])
 def test_a_command_is_summed_up_in_a_line_that_is_whole(ops, group):
     """Typer cuts what is longer."""
     listed = ops(group, "--help")[1].partition("Commands:\n")[2].splitlines()

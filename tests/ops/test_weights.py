@@ -1,5 +1,6 @@
 """`ops weights` before a real API server."""
 
+import json
 from unittest import mock
 
 import pytest
@@ -23,7 +24,7 @@ def template(players):
 def onboard(ops, players):
     def run(*more, revision=COMMIT, repository="nvidia/Gemma-4-31B-IT-NVFP4"):
         where = ("--repository", repository, "--revision", revision, "--kubeconfig", players.kubeconfig)
-        return ops("weights", "onboard", "--server", "gemma", *where, *more)
+        return ops("weights", "onboard", "--server", "gemma", "--yes", *where, *more)
 
     return run
 
@@ -34,10 +35,10 @@ def container(job):
 
 
 def test_the_job_copies_to_where_the_server_looks(onboard, template, players):
-    code, out, err = onboard("--include", "*.json", "--include", "*.safetensors", "--exclude", "x*", "--allow-pickle")
+    code, out, _ = onboard("--include", "*.json", "--include", "*.safetensors", "--exclude", "x*", "--allow-pickle")
     job = players.job()
     name = job["metadata"]["name"]
-    assert (code, err) == (0, "")
+    assert code == 0
     assert name.startswith("onboard-gemma-4-31b-it-nvfp4-")
     assert out.startswith(f"Job {players.namespace}/{name}: made; follow it: kubectl ")
     assert container(job)["command"] == CONTAINER["command"]
@@ -120,7 +121,7 @@ def test_waiting_ends_with_the_programs_own_words_and_code(onboard, template, pl
 def test_the_check_runs_its_own_program_from_the_same_folder(ops, template, players, more, arguments):
     said = "verify: whole: 12 files, 1 bytes (sizes and layout checked), o/n at c"
     with players.playing(lambda: players.end(players.job(), code=0, message=said)):
-        found = ops("weights", "verify", "--server", "gemma", "--kubeconfig", players.kubeconfig, *more)
+        found = ops("weights", "verify", "--server", "gemma", "--yes", "--kubeconfig", players.kubeconfig, *more)
     assert found[:2] == (0, f"{said}\n")
     assert container(players.job())["command"] == ["python", "-B", "/scripts/verify.py"]
     assert container(players.job())["args"] == arguments
@@ -170,3 +171,31 @@ def test_a_kubeconfig_of_another_cluster_is_noticed(ops, players, command, monke
 )
 def test_an_end_without_words_is_told_by_kubernetes(end, line, code):
     assert verdict("J", end) == (line, code)
+
+
+def test_a_copy_says_how_much_it_moves_before_it_asks(ops, template, players):
+    asked = ("--repository", "o/n", "--revision", COMMIT, "--kubeconfig", players.kubeconfig)
+    code, out, err = ops("weights", "onboard", "--server", "gemma", *asked)
+    said, question = err.splitlines()
+    assert (code, out) == (2, "")
+    assert said.startswith(f"Job {players.namespace}/onboard-gemma-4-31b-it-nvfp4-")
+    assert said.endswith(
+        f": copies o/n at {COMMIT} to {URI}, 30.5 GiB (model.sizeGib) from the internet through the NAT gateway, on a"
+        " system node, no GPU; AWS bills what passes the gateway, and what lies in S3"
+    )
+    assert question == "nobody to ask, standard input is no terminal: --yes does it"
+    assert players.jobs() == []
+
+
+def test_a_check_is_a_job_too_and_asks(ops, template, players, monkeypatch):
+    monkeypatch.setattr(jobs, "start", mock.Mock(side_effect=AssertionError("a Job is made")))
+    code, out, err = ops("weights", "verify", "--server", "gemma", "--deep", "--kubeconfig", players.kubeconfig)
+    assert (code, out, players.jobs()) == (2, "", [])
+    assert f": reads and hashes 30.5 GiB (model.sizeGib) of {URI}, on a system node, no GPU; " in err
+
+
+def test_a_program_reads_what_became_of_a_copy(onboard, template, players):
+    with players.playing(lambda: players.end(players.job(), code=0, message="onboard: complete")):
+        code, out, _ = onboard("--wait", "--json")
+    found = json.loads(out)
+    assert (code, found["said"], found["exitCode"], found["report"]) == (0, "onboard: complete", 0, {})

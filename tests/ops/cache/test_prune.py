@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from ops.cache import prune
 from ops.cache.prune import SAFE_AGE, chosen
 from ops.cache.shelf import Item, Shelf, described
+from ops.cache.spare import OFFLINE
 from ops.programs import Manifest
 from ops.stack.stack_file import read
 from tests.ops.cache.bucket import BUCKET, OLD, UNUSED, in_use, keys
@@ -25,14 +26,14 @@ def test_manifests_go_before_any_archive(folder, put, s3, monkeypatch):
     shelves = described(read("dev"))
     doomed = [item.key for item, _ in chosen(shelves, datetime.now(UTC) + OLD, unused=True)]
     monkeypatch.setattr(prune.aws, "client", lambda *_: Recorder())
-    prune._remove(read("dev"), doomed)
+    prune.remove(read("dev"), doomed)
     assert [sorted(name.rpartition(".")[2] for name in call) for call in calls] == [["json", "json"], ["tar", "tar"]]
 
 
 def test_a_build_that_is_under_way_keeps_its_archive(ops, s3, put):
     """It uploads the archive first; the manifest that names it comes minutes later."""
     archive = put(UNUSED, b"orphan", named=False)
-    assert ops("cache", "prune", "--unused", "--yes") == (0, "nothing to remove\n", "")
+    assert ops("cache", "prune", "--unused", "--offline", "--yes") == (0, "nothing to remove\n", "")
     assert keys(s3) == {archive}
 
 
@@ -63,14 +64,14 @@ def test_unused_caches_go_only_when_asked_for(ops, s3, put, key, later):
     put(UNUSED, b"c")
     put(UNUSED.base, b"d")
     assert ops("cache", "prune", "--yes") == (0, "nothing to remove\n", "")
-    assert ops("cache", "prune", "--unused", "--yes")[0] == 0
+    assert ops("cache", "prune", "--unused", "--offline", "--yes")[0] == 0
     assert keys(s3) == used
 
 
 def test_an_unused_cache_of_today_is_kept(ops, s3, put):
     """A branch has just built it, and its stack file is not here."""
     kept = {put(UNUSED, b"c"), put(UNUSED.base, b"d"), UNUSED.manifest_key, UNUSED.base.manifest_key}
-    assert ops("cache", "prune", "--unused", "--yes") == (0, "nothing to remove\n", "")
+    assert ops("cache", "prune", "--unused", "--offline", "--yes") == (0, "nothing to remove\n", "")
     assert keys(s3) == kept
 
 
@@ -101,7 +102,7 @@ def test_nothing_outside_of_the_caches_ever_goes(ops, s3, put, later):
     for name in strangers:
         s3.put_object(Bucket=BUCKET, Key=name, Body=b"x")
     put(UNUSED, b"c")
-    assert ops("cache", "prune", "--unused", "--yes")[0] == 0
+    assert ops("cache", "prune", "--unused", "--offline", "--yes")[0] == 0
     assert keys(s3) == strangers
 
 
@@ -125,8 +126,8 @@ def test_what_s3_keeps_is_not_called_removed(ops, put, later, monkeypatch):
         return made
 
     monkeypatch.setattr(prune.aws, "client", client)
-    assert ops("cache", "prune", "--unused", "--yes") == (
+    assert ops("cache", "prune", "--unused", "--offline", "--yes") == (
         3,
         "",
-        f"bucket {BUCKET}: S3 kept k: AccessDenied: no\n",
+        f"{OFFLINE}\nbucket {BUCKET}: S3 kept k: AccessDenied: no\n",
     )

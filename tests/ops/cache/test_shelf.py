@@ -49,7 +49,7 @@ def test_people_see_a_line_for_each(ops, put, key):
 
 def test_an_empty_bucket_is_no_mistake(ops, s3):
     assert ops("cache", "ls") == (0, "nothing below vllm-cache/\n", "")
-    assert ops("cache", "prune", "--unused", "--yes") == (0, "nothing to remove\n", "")
+    assert ops("cache", "prune", "--unused", "--offline", "--yes") == (0, "nothing to remove\n", "")
 
 
 def test_a_bucket_that_is_not_there_is_a_failed_check(ops, aws):
@@ -102,10 +102,10 @@ def test_a_bucket_of_another_account_is_never_touched(ops, put, key, later, owne
     owner("999988887777")
     denied = (3, "", f"bucket {BUCKET}: AWS answers AccessDenied: Access Denied\n")
     assert ops("cache", "ls") == denied
-    assert ops("cache", "prune", "--unused", "--yes") == denied
+    assert ops("cache", "prune", "--unused", "--offline", "--yes") == denied
     calls = owner(ACCOUNT)
     assert ops("cache", "ls")[0] == 0
-    assert ops("cache", "prune", "--unused", "--yes")[0] == 0
+    assert ops("cache", "prune", "--unused", "--offline", "--yes")[0] == 0
     assert {*calls} == {"ListObjectsV2", "GetObject", "DeleteObjects"}
 
 

@@ -1,5 +1,7 @@
 """A full hit is what the log proves, and nothing less."""
 
+import json
+
 import pytest
 
 from ops.cache.verify import verdict
@@ -168,3 +170,12 @@ def test_a_container_that_waits_for_another_is_unclear(ops, players, kubelet):
     assert (code, out) == (3, "")
     assert err.startswith(f"{players.api.url} answers 400: ")
     assert err.count("\n") == 1
+
+
+def test_a_program_reads_both_lines_and_the_code(ops, folder):
+    (folder / "log").write_text(f"{restored('hit')}\n{HIT}")
+    code, out, _ = ops("cache", "verify", "--server", "gemma", "--log", "log", "--json")
+    assert (code, json.loads(out)) == (
+        0,
+        {"cacheRestore": "hit, restored fingerprint: 218.0 MiB in 1.2 s", "engine": "full hit", "exitCode": 0},
+    )

@@ -1,0 +1,103 @@
+"""The commands of `ops idle`. Each imports what it needs when it runs: `--help` needs none of the SDKs."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ops.options import Json, Kubeconfig, ServerName, StackName, not_empty
+
+idle = typer.Typer(help="Servers that nobody asks.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@idle.command()
+def plan(
+    server: ServerName,
+    stack: StackName = "dev",
+    intervals: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|DISTRIBUTION",
+            callback=not_empty,
+            help="idle times: a file of one a line (90, 45s, 1h2m) or of the times of requests (CSV),"
+            " or lognormal:median=20m,p90=3h, or exponential:mean=30m",
+        ),
+    ] = None,
+    busy: Annotated[str | None, typer.Option(metavar="TIME", help="how long it is busy between two of them")] = None,
+    penalty: Annotated[
+        str | None,
+        typer.Option(
+            metavar="USD|STEPS", callback=not_empty, help="what a second of waiting costs, or steps: 10s:0.01,60s:1"
+        ),
+    ] = None,
+    requests: Annotated[
+        int, typer.Option("--requests-per-return", min=1, max=10**6, help="how many requests wait for one return")
+    ] = 1,
+    measured: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", exists=True, dir_okay=False, help="starts that `coldstart run` measured"),
+    ] = None,
+    spot_price: Annotated[
+        float | None,
+        typer.Option(metavar="USD", help="of an hour, in place of the on-demand price"),
+    ] = None,
+    instance_type: Annotated[
+        str | None, typer.Option(metavar="TYPE", callback=not_empty, help="one of the pool's (default: its first)")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say which way of being idle costs least, and its settings.
+
+    Sleep, a kept node, a warm node, scale to zero and always on: what each costs a day, and how long a return waits.
+
+    \b
+    Example:
+      python -m ops idle plan --server gemma --intervals lognormal:median=20m,p90=3h --penalty 0.001 --spot-price 1.2
+    """  # noqa: D301 - \b is Typer's: the lines below stay as they are
+    from ops.idle.plan import intervals as idle_times  # noqa: PLC0415
+    from ops.idle.plan import penalty as penalties  # noqa: PLC0415
+    from ops.idle.plan.plan import planned  # noqa: PLC0415
+    from ops.idle.plan.report import document, text  # noqa: PLC0415
+    from ops.idle.plan.returns import records  # noqa: PLC0415
+    from ops.stack.stack_file import read  # noqa: PLC0415
+    from ops.terminal import progress  # noqa: PLC0415
+
+    read_stack = read(stack)
+    read_stack.server(server)
+    cost = penalties.given(penalty, requests)
+    with progress("idle plan") as say:
+        say("reading")
+        found = planned(
+            read_stack,
+            server,
+            instance_type=instance_type,
+            intervals=idle_times.given(intervals, busy) if intervals else None,
+            penalty=cost,
+            records=records(measured or ()),
+            spot_price=spot_price,
+        )
+    typer.echo(json.dumps(document(found), indent=2) if as_json else text(found))
+
+
+@idle.command()
+def status(stack: StackName = "dev", kubeconfig: Kubeconfig = None, as_json: Json = False) -> None:
+    """Show what sleeps or is stopped, and which nodes cost more.
+
+    Nodes that stand empty, with when Karpenter takes them, and on-demand ones where Spot was wanted.
+
+    \b
+    Example:
+      python -m ops idle status --stack prod
+    """  # noqa: D301 - \b is Typer's
+    from ops.cluster.access import connected  # noqa: PLC0415
+    from ops.idle.status.look import looked  # noqa: PLC0415
+    from ops.idle.status.report import document, text  # noqa: PLC0415
+    from ops.stack.stack_file import read  # noqa: PLC0415
+    from ops.terminal import progress  # noqa: PLC0415
+
+    read_stack = read(stack)
+    with progress("idle status") as say:
+        found = looked(connected(read_stack, kubeconfig), read_stack, say=say)
+    typer.echo(json.dumps(document(found), indent=2) if as_json else text(found))
+    raise typer.Exit(found.code)

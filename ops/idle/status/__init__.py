@@ -1,0 +1,1 @@
+"""`ops idle status`: what is idle now, and what it costs."""

@@ -1,0 +1,256 @@
+"""`ops idle plan` on the checked-in stack file."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+import yaml
+
+from ops.coldstart.record import Record, Subject
+from ops.idle.plan.change import Change, bounds, text, tried
+from ops.idle.plan.returns import Wanted, measured, unfit
+from ops.stack.stack_file import read
+from serving.budget.predict import in_force, predicted
+from serving.budget.timeline import total
+from serving.server import situation
+from settings import Settings
+
+POOL = "rtx-pro-6000"
+BURSTS = "lognormal:median=20m,p90=3h"
+
+
+@pytest.fixture
+def plan(ops, edit):
+    """`plan(...)`: of the dev stack's server, whose node costs 3.6 USD an hour."""
+    edit(lambda settings: settings["gpuPools"][POOL].update(prices={"g7e.2xlarge": 3.6}))
+    return lambda *more: ops("idle", "plan", "--server", "gemma", *more)
+
+
+def document(found):
+    code, out, _ = found
+    assert code == 0
+    return json.loads(out)
+
+
+def rows(found):
+    return {row["policy"]: row for row in document(found)["policies"]}
+
+
+def test_every_policy_is_priced_and_the_cheapest_is_best(plan):
+    found = document(plan("--intervals", BURSTS, "--penalty", "0.01", "--json"))
+    usd = {row["policy"]: row["usdPerDay"] for row in found["policies"]}
+    assert list(usd) == ["always on", "sleep", "warm node", "scale to zero", "node kept"]
+    assert found["best"] == min(usd, key=usd.get)
+    assert usd["always on"] == pytest.approx(24 * 3.6)
+    assert usd["node kept"] <= usd["scale to zero"]
+    for row in found["policies"]:
+        parts = (row["nodesUsdPerDay"], row["startsUsdPerDay"], row["penaltyUsdPerDay"])
+        assert sum(parts) == pytest.approx(row["usdPerDay"])
+        assert sum(it["share"] for it in row["returns"]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("penalty", "best"),
+    [((), "scale to zero"), (("--penalty", "0"), "scale to zero"), (("--penalty", "1"), "always on")],
+    ids=["not told", "nothing", "a USD a second"],
+)
+def test_what_waiting_costs_decides(plan, penalty, best):
+    found = document(plan("--intervals", "exponential:mean=8h", *penalty, "--json"))
+    assert found["best"] == best
+
+
+def test_returns_are_predicted_for_this_server_and_type(folder, plan):
+    found = document(plan("--json", "--instance-type", "g7e.4xlarge", "--spot-price", "1.5"))
+    stack = read("dev")
+    server = stack.settings.servers["gemma"]
+    about = situation(server, stack.settings.pools[POOL], stack.region)
+    (kind,) = [it for it in about.pool.types if it.name == "g7e.4xlarge"]
+    names = in_force(about, server.chosen)
+    for start in ("fresh node", "restart"):
+        seconds = total(predicted(about, names, start, kind))
+        assert found["returns"][start] == {"seconds": pytest.approx(seconds), "source": "predicted"}
+    # of the server as it would be: today it cannot sleep
+    assert found["returns"]["wake"]["seconds"] == pytest.approx(0.97)
+    assert (found["instanceType"], found["usdPerHour"], found["policies"]) == ("g7e.4xlarge", 1.5, [])
+
+
+def test_without_intervals_there_are_break_evens_alone(plan):
+    code, out, _ = plan("--penalty", "0.01")
+    assert code == 0
+    assert "no --intervals: without how long the server is idle at a time nobody can say what a policy costs" in out
+    assert out.splitlines()[-3].split("  ")[0] == "35.3 min"
+    assert "best:" not in out
+
+
+def test_people_see_the_sum_and_settings_that_the_program_takes(plan, folder):
+    code, out, _ = plan("--intervals", BURSTS, "--penalty", "10s:0.01,60s:0.3")
+    table, _, advice = out.partition("best: ")
+    assert code == 0
+    assert advice.splitlines()[0] == "scale to zero (consolidateAfter 3m, the shortest)"
+    assert advice.splitlines()[1] == (
+        "  (168 s kept + 13.4% x 77.1 s (restart) + 86.6% x 176.0 s (fresh node) = 331 s) x 3.6 USD an hour"
+        " + 0.3 USD of waiting = 0.631 USD a return x 16.6 a day = 10.45 USD a day"
+    )
+    pasted = yaml.safe_load(advice.partition("# below vllm-eks:settings")[2])
+    assert pasted == {"gpuPools": {POOL: {"consolidateAfter": "3m"}}}
+    assert isinstance(tried(read("dev"), pasted), Settings)
+    assert advice.splitlines()[-1].startswith("# nobody takes the pods away by itself: idle.schedule does by the clock")
+    assert "busy time not told (--busy), so counted as 0: 16.6 returns a day" in table
+
+
+@pytest.mark.parametrize("preset", ["frontier", "short-idle", "nightly-idle"])
+def test_all_settings_to_paste_pass_the_programs_own_check(plan, edit, preset):
+    def change(settings):
+        server = settings["servers"]["gemma"]
+        server["preset"] = preset
+        server["engine"]["gpuMemoryUtilization"] = 0.85
+        if preset == "nightly-idle":
+            stop, start = "0 20 * * mon-fri", "30 7 * * mon-fri"
+            server["idle"] = {"schedule": {"stop": stop, "start": start, "timeZone": "Asia/Seoul"}}
+
+    edit(change)
+    found = rows(plan("--intervals", BURSTS, "--penalty", "0.01", "--json"))
+    assert len(found) == 5
+    for policy, row in found.items():
+        assert row["refused"] == [], policy
+        made = tried(read("dev"), row["settings"])
+        assert isinstance(made, Settings)
+        server, pool = made.servers["gemma"], made.gpu_pools[POOL]
+        assert ("sleep-mode" in server.chosen) == (
+            policy == "sleep" or (preset == "short-idle" and policy != "always on")
+        )
+        assert pool.warm_nodes == (policy == "warm node")
+        # the clock would end what is to stay
+        assert bool(server.idle) == (preset == "nightly-idle" and policy not in {"always on", "sleep"})
+    assert bounds(read("dev"), POOL)[0] == 3 + (preset == "short-idle")
+
+
+def test_what_is_to_be_taken_away_is_a_comment(plan, edit):
+    edit(lambda settings: settings["servers"]["gemma"].update(preset="short-idle"))
+    code, out, _ = plan("--intervals", "exponential:mean=2m", "--penalty", "1")
+    assert code == 0
+    assert out.splitlines()[-1] == "# take away: servers.gemma.preset"
+    change = yaml.safe_load(out.partition("# below vllm-eks:settings")[2])
+    assert "sleep-mode" not in change["servers"]["gemma"]["techniques"]
+
+
+def test_a_policy_that_the_stack_file_cannot_have_is_named_and_never_best(plan, edit):
+    edit(lambda settings: settings["gpuPools"][POOL].update(maxGpus=1))
+    found = rows(plan("--intervals", BURSTS, "--penalty", "1", "--json"))
+    assert found["warm node"]["refused"] == [f"gpuPools.{POOL}.maxGpus: gemma 1 + warmNodes 1 x 1 = 2 GPUs > 1"]
+    assert "usdPerDay" not in found["warm node"]
+    assert "warm node: not with this stack file: gpuPools" in plan("--intervals", BURSTS)[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "more", "code", "said"),
+    [
+        (
+            {"prices": {}},
+            (),
+            1,
+            f"gpuPools.{POOL}.prices: nobody knows what g7e.2xlarge costs in us-west-2; expected"
+            " `prices: {g7e.2xlarge: <USD an hour>}` in Pulumi.dev.yaml, or --spot-price USD",
+        ),
+        (
+            {"capacity": {"reserved": {"ids": ["cr-0123456789abcdef0"]}}},
+            (),
+            1,
+            f"gpuPools.{POOL}.capacity: reserved: its nodes cost the same whether they are used or not, so nothing is"
+            " saved by being idle in another way",
+        ),
+        (
+            {"capacity": "on-demand"},
+            ("--spot-price", "1"),
+            2,
+            f"--spot-price: gpuPools.{POOL}.capacity is on-demand; its nodes are never Spot",
+        ),
+        ({}, ("--spot-price", "0"), 2, "--spot-price 0: expected more than 0 and at most 1000 USD an hour"),
+        ({}, ("--spot-price", "nan"), 2, "--spot-price nan: expected more than 0 and at most 1000 USD an hour"),
+        (
+            {},
+            ("--instance-type", "p5.48xlarge"),
+            2,
+            f"--instance-type p5.48xlarge: not of pool {POOL}; expected one of g7e.2xlarge, g7e.4xlarge",
+        ),
+        ({}, ("--server", "x"), 2, "--server x: not in Pulumi.dev.yaml; expected one of gemma"),
+    ],
+)
+def test_what_cannot_be_planned_is_one_line(plan, edit, change, more, code, said):
+    edit(lambda settings: settings["gpuPools"][POOL].update(change))
+    found, out, err = plan(*more)
+    assert (found, out, err.splitlines()[-1]) == (code, "", said)
+
+
+def record(start="restart", seconds=60.0, *, role="hit", source="cluster", **subject):
+    whose = {"server": "gemma", "engine_version": "0.33.0", "instance_type": "g7e.2xlarge", **subject}
+    return Record(
+        began=datetime(2026, 11, 30, tzinfo=UTC),
+        start=start,
+        role=role,
+        source=source,
+        subject=Subject(**whose),
+        phases={},
+        total=seconds,
+        unattributed=seconds,
+    )
+
+
+WHO = Wanted(server="gemma", engine_version="0.33.0", instance_type="g7e.2xlarge", techniques=frozenset({"a", "b"}))
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (record(), ""),
+        (record(role="none", techniques=("b", "a")), ""),
+        (record(server=None, instance_type=None), ""),
+        (record(role="load"), "fills a cache"),
+        (record(source="logs"), "of a log: without the node's part"),
+        (record(server="other"), "of another server"),
+        (record(engine_version="0.26.0"), "of another engine"),
+        (record(instance_type="g7e.4xlarge"), "of another instance type"),
+        (record(techniques=("a",)), "with other techniques"),
+    ],
+)
+def test_only_hit_runs_of_this_very_server_are_measurements(found, why):
+    """Article 000, 2.1: a run that fills a cache gains nothing."""
+    assert unfit(found, WHO) == why
+
+
+def test_the_median_of_hit_runs_counts_and_says_so():
+    runs = [record(seconds=seconds) for seconds in (70.0, 60.0, 200.0)]
+    found, passed_over = measured([*runs, record(role="load", seconds=1.0)], [WHO])
+    assert found["restart"].seconds == 70
+    assert found["restart"].source == "measured, median of 3 runs, 60.0 to 200.0 s"
+    assert passed_over == {"fills a cache": 1}
+
+
+def test_measured_returns_take_the_place_of_predicted_ones(plan, folder):
+    lines = [record(seconds=50.0), record("fresh node", 300.0), record("fresh node", 1.0, role="load")]
+    (folder / "runs.jsonl").write_text("\n".join(it.line() for it in lines))
+    found = document(plan("--measured", "runs.jsonl", "--json"))
+    assert {name: it["source"] for name, it in found["returns"].items()} == {
+        "fresh node": "measured, 1 run",
+        "restart": "measured, 1 run",
+        "warm node": "predicted",
+        "wake": "predicted",
+    }
+    assert (found["returns"]["restart"]["seconds"], found["notCounted"]) == (50, {"fills a cache": 1})
+    (folder / "runs.jsonl").write_text("{}")
+    code, _, err = plan("--measured", "runs.jsonl")
+    assert (code, err.splitlines()[-1][:37]) == (3, "runs.jsonl:1: not a measured start: b")
+
+
+def test_a_servers_pods_take_nodes_together(plan, edit):
+    edit(lambda settings: settings["gpuPools"][POOL].update(maxGpus=8))
+    edit(lambda settings: settings["servers"]["gemma"].update(replicas=3))
+    found = document(plan("--intervals", BURSTS, "--json"))
+    assert (found["nodes"], found["usdPerHour"]) == (3, pytest.approx(10.8))
+    (warm,) = [row for row in found["policies"] if row["policy"] == "warm node"]
+    assert warm["settings"]["gpuPools"][POOL]["warmNodes"] == 3
+
+
+def test_nothing_to_change_is_said():
+    nothing: Change = {}
+    assert text(nothing) == "# as it is"
