@@ -7,6 +7,7 @@ import pytest
 from serving.arguments import ENGINES
 from tests.parser_check import __main__ as check
 from tests.parser_check.faults import FAULTS
+from tests.parser_check.log_texts import missing, wanted
 from tests.serving.arguments.command_lines import CommandLine
 from tests.serving.arguments.reader import MisreadError, read
 
@@ -23,7 +24,7 @@ def run(monkeypatch, tmp_path, capsys):
         monkeypatch.setattr("sys.argv", ["parser_check", *arguments])
 
         def verdict(_engine: str, lines: Sequence[CommandLine]) -> check.Verdict:
-            given = {"refused": [], "taken": [], "same_table": True, **answers}
+            given = {"refused": [], "taken": [], "same_table": True, "unprinted": [], **answers}
             if given["refused"]:
                 given["refused"] = [(lines[0], "unrecognized arguments: --seed=1\n")]
             return check.Verdict(**given)
@@ -40,7 +41,8 @@ def test_it_passes_and_leaves_its_stamp_when_all_is_well(run) -> None:
     assert (code, stamped) == (0, True)
     assert said.splitlines()[:2] == [
         f"parser-check: vLLM {engine}: 1 of 1 command lines accepted, {len(FAULTS)} of {len(FAULTS)} faults refused,"
-        " argument table as its parser has it"
+        f" argument table as its parser has it, {len(wanted(engine))} of {len(wanted(engine))} lines of the log"
+        " parsers in its source"
         for engine in ENGINES
     ]
 
@@ -64,6 +66,29 @@ def test_a_table_that_is_not_the_parsers_fails_it(run) -> None:
     code, said, stamped = run(same_table=False)
     assert (code, stamped) == (1, False)
     assert "  make serving/arguments/0.26.0.json again: see serving/arguments/dump.py\n" in said
+
+
+def test_a_line_that_no_engine_prints_fails_it(run) -> None:
+    code, said, stamped = run(unprinted=["captured: Graph capturing finished in "])
+    assert (code, stamped) == (1, False)
+    assert "  NEVER PRINTED: captured: Graph capturing finished in \n" in said
+
+
+SOURCE = """
+logger.info_once(
+    "%s KV cache size: %s tokens, "
+    "Maximum concurrency for %s tokens per request: %.2fx", pools)
+lgr.info(Template("\\n ${o}x${r}  version ${w}%s${r}\\n"))
+logger.info("%storch.compile took %.2f s", tag)
+"""
+
+
+def test_lines_are_found_as_a_source_prints_them(tmp_path) -> None:
+    (tmp_path / "core.py").write_text(SOURCE.replace("x$", "\u2588$"))
+    left = missing("0.33.0", tmp_path)
+    found = {name for name in wanted("0.33.0") if name not in left}
+    # what follows `took` is not what the parser reads
+    assert found == {"cache sized:  KV cache size: ", "version:   version "}
 
 
 def test_it_does_nothing_while_all_is_as_it_last_passed(run) -> None:
