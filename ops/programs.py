@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from build_report import CODES as BUILD_EXIT
     from build_report import LINE as BUILD_LINE
+    from engine_log import VERSIONS as ENGINE_TEXTS
     from engine_log import Start
     from layout import DEFAULT_ENDPOINT, pinned, place
     from manifest import MANIFEST, MAX_MANIFEST, PREFIX, Folder, Manifest, ManifestError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 else:
     from serving.scripts.cache_build.build_report import CODES as BUILD_EXIT
     from serving.scripts.cache_build.build_report import LINE as BUILD_LINE
+    from serving.scripts.cache_build.engine_log import VERSIONS as ENGINE_TEXTS
     from serving.scripts.cache_build.engine_log import Start
     from serving.scripts.onboard.layout import DEFAULT_ENDPOINT, pinned, place
     from serving.scripts.restore.manifest import MANIFEST, MAX_MANIFEST, PREFIX, Folder, Manifest, ManifestError
@@ -27,6 +29,7 @@ __all__ = [
     "BUILD_EXIT",
     "BUILD_LINE",
     "DEFAULT_ENDPOINT",
+    "ENGINE_TEXTS",
     "MANIFEST",
     "MAX_MANIFEST",
     "PREFIX",
