@@ -3,13 +3,16 @@
 import json
 import logging
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 from urllib.parse import quote
 
 from kubernetes.client import ApiClient
 from kubernetes.client.exceptions import ApiException
+from kubernetes.stream.ws_client import create_websocket, get_websocket_url
 from urllib3.exceptions import HTTPError
+from websocket import WebSocket, WebSocketBadStatusException, WebSocketException
 
 from ops.failures import RefusedError, UnclearError
 
@@ -106,6 +109,36 @@ class Cluster:
         if status != _NOT_FOUND:
             self._body(status, text)
 
+    def websocket(self, path: str, protocol: str, **query: str) -> WebSocket:
+        """Open a stream to a subresource of a pod. Since Kubernetes 1.35 that takes create of it, beside get.
+
+        Args:
+            path: of the subresource.
+            protocol: that is spoken on it, one of Kubernetes' subprotocols.
+            query: its options.
+
+        Raises:
+            RefusedError: the pod is not there, or does not run.
+        """
+        request = self._request("GET", path, query, {"sec-websocket-protocol": protocol})
+        try:
+            return _opened(self._client.configuration, get_websocket_url(request[1]), request[2])
+        except WebSocketBadStatusException as failure:
+            status, text = failure.status_code, (failure.resp_body or b"").decode("utf-8", "replace")
+        except (WebSocketException, OSError, ValueError) as failure:
+            raise UnclearError(f"{self._title} does not answer: {one_line(failure)}") from None
+        try:
+            self._body(status, text)
+        except UnclearError as unclear:
+            if status == _NOT_FOUND:
+                raise RefusedError(str(unclear)) from None
+            if status == _FORBIDDEN:
+                # to who has get alone the API does not say what is missing
+                kind = path.rpartition("/")[2]
+                raise DeniedError(f"{str(unclear).rstrip(': ')} (it takes get and create of pods/{kind})") from None
+            raise
+        raise UnclearError(f"{self._title} answers {status} in the place of a stream")
+
     def _ask(
         self,
         method: str,
@@ -115,15 +148,8 @@ class Cluster:
         kind: str = "application/json",
     ) -> tuple[int, str]:
         headers = {"Accept": "application/json, */*"} | ({"Content-Type": kind} if body else {})
+        request = self._request(method, path, query, headers, body)
         try:
-            request = self._client.param_serialize(
-                method=method,
-                resource_path=quote(path),
-                query_params=list((query or {}).items()),
-                header_params=headers,
-                body=body,
-                auth_settings=["BearerToken"],
-            )
             answer = self._client.call_api(*request, _request_timeout=TIMEOUT)
             return answer.status, answer.read().decode("utf-8", "replace")
         except (HTTPError, ApiException, OSError) as error:
@@ -133,6 +159,24 @@ class Cluster:
         except ValueError:
             # its text repeats the header, so the token
             raise UnclearError(f"{self._title} cannot be asked: no address, or a token of more than one line") from None
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None,
+        headers: Mapping[str, str],
+        body: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Return method, URL, headers and body, with whoever asks in the headers."""
+        return self._client.param_serialize(
+            method=method,
+            resource_path=quote(path),
+            query_params=list((query or {}).items()),
+            header_params=dict(headers),
+            body=body,
+            auth_settings=["BearerToken"],
+        )
 
     def _body(self, status: int, text: str) -> Body:
         try:
@@ -148,3 +192,22 @@ class Cluster:
         if status == _FORBIDDEN:
             raise DeniedError(line)
         raise RefusedError(line) if status in _REFUSALS else UnclearError(line)
+
+
+def _opened(configuration: Any, url: str, headers: Mapping[str, str]) -> WebSocket:
+    """Return an open stream. In a thread, for the time limit that `create_websocket` has not."""
+    opened: list[WebSocket] = []
+    failed: list[Exception] = []
+
+    def run() -> None:
+        try:
+            opened.append(create_websocket(configuration, url, headers))
+        except Exception as failure:
+            failed.append(failure)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(sum(TIMEOUT))
+    if opened:
+        return opened[0]
+    raise failed[0] if failed else WebSocketException(f"no stream within {sum(TIMEOUT)} s")

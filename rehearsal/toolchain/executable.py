@@ -164,7 +164,7 @@ def _version(program: Program, path: Path) -> str:
             ).stdout.strip()
         except (OSError, subprocess.SubprocessError) as failure:
             raise _UnusableError(f"{path} does not run ({failure})") from failure
-    version = re.match(rf"{re.escape(program.says)}v?(\d+\.\d+\.\d+\S*)$", output, re.MULTILINE)
+    version = re.match(rf"{re.escape(program.says)}v?(\d+\.\d+\.\d+\S*)(?: .*)?$", output, re.MULTILINE)
     if version is None:
         raise _UnusableError(f"{path} says {output[:200]!r} instead of a version")
     return version[1]

@@ -12,6 +12,7 @@ SHORTEST, LONGEST = 24, 1024
 LARGEST = 1024 * 1024
 """Bytes that Kubernetes lets a Secret hold."""
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+_LINE = re.compile(r'^"~\^\(\?i:bearer\) \+(\S+)\$" 1;$', re.MULTILINE)
 """RFC 6750, b64token. Nothing in it means anything to nginx but what `_escaped` takes care of."""
 
 
@@ -42,6 +43,11 @@ def token_map(tokens: Iterable[str]) -> str:
     if len(text) > LARGEST:
         raise BadTokenError(f"{len(found)} tokens make {len(text)} bytes > {LARGEST} bytes, which a Secret holds")
     return text
+
+
+def tokens_of(text: str) -> list[str]:
+    """Return the tokens of such a file, the other way round; none, when it is not one."""
+    return [re.sub(r"\[([.+])\]", r"\1", escaped) for escaped in _LINE.findall(text)]
 
 
 def _lines(found: Iterable[str]) -> str:

@@ -18,8 +18,10 @@ from typer.testing import CliRunner
 from ops.cli import app
 from ops.cluster import follow
 from rehearsal.control_plane.client import ApiServer
+from rehearsal.control_plane.kubelets import Kubelets, kubelets
 from rehearsal.control_plane.server import control_plane
 from tests.harness import ROOT
+from tests.ops.live.stand import Stand
 from tests.ops.players import Kubelet, Players
 
 ACCOUNT = "000000000000"
@@ -102,6 +104,19 @@ def players(
     playing = Players.in_new_namespace(api, folder, edit)
     yield playing
     playing.clear()
+
+
+@pytest.fixture(scope="session")
+def kwok(api: ApiServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubelets]:
+    """Nodes in it, whose kubelets answer for logs and ports."""
+    with kubelets(api, tmp_path_factory.mktemp("kwok")) as running:
+        yield running
+
+
+@pytest.fixture
+def stand(players: Players, kwok: Kubelets) -> Stand:
+    """Pods of servers on such nodes, in the test's namespace."""
+    return Stand(players, kwok)
 
 
 @pytest.fixture(scope="session")

@@ -95,6 +95,16 @@ class Players:
         body = {"spec": {"restartPolicy": "Never", "containers": containers, **spec}}
         return self.create(path, "v1", "Pod", name, body, labels=labels or {})
 
+    def node(self, name: str, kubelet: int) -> None:
+        """A node whose kubelet listens at this port on loopback."""
+        self.create("/api/v1/nodes", "v1", "Node", name, {})
+        status = {
+            "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": kubelet}},
+        }
+        with Client(self.api) as client:
+            assert client.merge(f"/api/v1/nodes/{name}/status", {"status": status}).ok
+
     def gpu_pod(self, name: str, gpus: int, *, pool: str = POOL, labels: Body | None = None) -> Body:
         resources = {"resources": {"limits": {"nvidia.com/gpu": str(gpus)}}}
         tolerations = [{"key": "nvidia.com/gpu", "operator": "Exists"}]
@@ -232,27 +242,28 @@ class Kubelet:
             def log_message(self, *_: object) -> None:
                 pass
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        with Kubelet.over_tls(api, Handler) as port:
+            yield Kubelet(port, logs)
+
+    @staticmethod
+    @contextmanager
+    def over_tls(api: ApiServer, handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
+        """Have a handler answer the API server; its port."""
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         # any will do: the API server verifies none of a kubelet's
         context.load_cert_chain(api.ca, api.ca.with_suffix(".key"))
         server.socket = context.wrap_socket(server.socket, server_side=True)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            yield Kubelet(server.server_port, logs)
+            yield server.server_port
         finally:
             server.shutdown()
 
     def run(self, players: Players, pod: str, said: dict[str, str | None], *, engine: str = "vllm") -> None:
         """Have a pod of a server on this node, whose containers have said this."""
         node = f"node-{pod}-{players.namespace}"
-        players.create("/api/v1/nodes", "v1", "Node", node, {})
-        status = {
-            "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
-            "daemonEndpoints": {"kubeletEndpoint": {"Port": self.port}},
-        }
-        with Client(players.api) as client:
-            assert client.merge(f"/api/v1/nodes/{node}/status", {"status": status}).ok
+        players.node(node, self.port)
         before = [{"name": name, "image": IMAGE} for name in said if name != engine]
         labels = {"app.kubernetes.io/name": "vllm", "app.kubernetes.io/instance": "gemma"}
         players.pod(pod, labels=labels, nodeName=node, initContainers=before)

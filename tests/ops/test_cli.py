@@ -20,6 +20,10 @@ COMMANDS = (
     ("cache", "prune"),
     ("idle", "plan"),
     ("idle", "status"),
+    ("sleep",),
+    ("status",),
+    ("try",),
+    ("wake",),
     ("weights", "onboard"),
     ("weights", "verify"),
 )
@@ -49,6 +53,13 @@ def test_a_command_is_summed_up_in_a_line_that_is_whole(ops, group):
     listed = ops(group, "--help")[1].partition("Commands:\n")[2].splitlines()
     assert len(listed) == sum(it[0] == group for it in COMMANDS)
     assert [line for line in listed if not line.endswith(".") or line.endswith("...")] == []
+
+
+def test_so_is_what_belongs_to_no_group(ops):
+    listed = {line.split()[0]: line for line in ops("--help")[1].partition("Commands:\n")[2].splitlines()}
+    alone = [it[0] for it in COMMANDS if len(it) == 1]
+    assert listed.keys() >= set(alone)
+    assert [listed[it] for it in alone if not listed[it].endswith(".") or listed[it].endswith("...")] == []
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("cache", "--help"), ("cache", "key", "--server", "gemma")])

@@ -21,7 +21,7 @@ from rehearsal.providers import aws, eks, kubernetes
 from rehearsal.providers.serve import serving
 from rehearsal.providers.store import FileStore
 from rehearsal.providers.values import from_struct, to_struct
-from rehearsal.toolchain import download, etcd, golang, helm, kube_apiserver, pulumi_cli
+from rehearsal.toolchain import download, etcd, golang, helm, kube_apiserver, kwok, pulumi_cli
 from rehearsal.toolchain.executable import ToolMissingError
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +40,7 @@ def programs(request: pytest.FixtureRequest) -> None:
     problem = ""
     with capture.global_and_fixture_disabled():
         try:
-            for program in (pulumi_cli, etcd, kube_apiserver, helm):
+            for program in (pulumi_cli, etcd, kube_apiserver, helm, kwok):
                 program.find()
         except ToolMissingError as missing:
             problem = str(missing)

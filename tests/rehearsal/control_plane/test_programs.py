@@ -1,4 +1,4 @@
-"""Where etcd and kube-apiserver come from, with stand-ins for both and for `go`."""
+"""Where etcd, kube-apiserver and kwok come from, with stand-ins for them and for `go`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rehearsal.toolchain import cache, etcd, golang, kube_apiserver
+from rehearsal.toolchain import cache, etcd, golang, kube_apiserver, kwok
 from rehearsal.toolchain.executable import Executable, ToolMissingError, required_version
 
 ETCD = required_version(etcd.MODULE, "go.etcd.io/etcd/server/v3")
@@ -39,8 +39,8 @@ def test_every_module_of_kubernetes_is_of_the_same_release():
     assert all(words[0] == words[2] and words[3] == f"v0.{minor}" for words in replaced)
 
 
-def test_both_ask_for_the_go_that_pypi_packages():
-    assert {golang.needed(etcd.MODULE), golang.needed(kube_apiserver.MODULE)} == {"1.26.6"}
+def test_all_ask_for_the_go_that_pypi_packages():
+    assert {golang.needed(each.MODULE) for each in (etcd, kube_apiserver, kwok)} == {"1.26.6"}
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,7 @@ def test_both_ask_for_the_go_that_pypi_packages():
         (etcd.find, "etcd", "etcd Version: 3.7.1\nGit SHA: abc", "3.7.1"),
         (kube_apiserver.find, "kube-apiserver", "Kubernetes v1.36.0", "1.36.0"),
         (kube_apiserver.find, "kube-apiserver", "Kubernetes v1.36.9-eks-abc", "1.36.9-eks-abc"),
+        (kwok.find, "kwok", "kwok version v0.8.3 go1.26.8 (linux/amd64)", "0.8.3"),
     ],
 )
 def test_a_program_on_path_that_fits_is_used(bare, find, name, says, version):
@@ -64,6 +65,7 @@ def test_a_program_on_path_that_fits_is_used(bare, find, name, says, version):
         (etcd.find, "etcd", "etcd Version: 4.0.0", "4.0.0", ">= 3.6.0 and < 4"),
         (kube_apiserver.find, "kube-apiserver", "Kubernetes v1.35.9", "1.35.9", ">= 1.36.0 and < 1.37"),
         (kube_apiserver.find, "kube-apiserver", "Kubernetes v1.37.0", "1.37.0", ">= 1.36.0 and < 1.37"),
+        (kwok.find, "kwok", "kwok version v0.9.0 go1.26.8 (linux/amd64)", "0.9.0", ">= 0.8.0 and < 0.9"),
     ],
 )
 def test_a_program_that_does_not_fit_is_named_with_what_would(bare, find, name, says, version, wanted):

@@ -107,6 +107,9 @@ class Pod:
         if self.sleeps:
             self.start_agent()
         self.start_nginx()
+        return self.until_ready()
+
+    def until_ready(self) -> "Pod":
         until(lambda: self.get("/ready" if self.sleeps else "/health")[0] == 200, "the pod is not ready")
         return self
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serving.front.tokens import LARGEST, BadTokenError, token_map
+from serving.front.tokens import LARGEST, BadTokenError, token_map, tokens_of
 
 TOKEN = "abcdefghijklmnopqrstuvwx"  # noqa: S105 - of the tests
 FORM = (
@@ -58,3 +58,13 @@ def test_each_line_is_met_by_its_own_token_and_no_other(tokens: list[str], data:
         if other != token:
             assert not expression.search(f"Bearer {other}")
         assert not expression.search(f"x Bearer {token}")
+
+
+@given(st.lists(st.from_regex(r"[A-Za-z0-9._~+/-]{24,40}={0,2}", fullmatch=True), min_size=1, max_size=3, unique=True))
+def test_tokens_come_back_from_the_file_as_they_were(tokens: list[str]) -> None:
+    assert tokens_of(token_map(tokens)) == tokens
+
+
+@pytest.mark.parametrize("text", ["", "default 1;\n", f'"~^(?i:bearer) +{TOKEN}$" 0;\n', TOKEN])
+def test_no_token_comes_from_what_is_no_such_file(text: str) -> None:
+    assert tokens_of(text) == []

@@ -1,0 +1,186 @@
+"""What `ops status` asks: the API for pods, nodes and Karpenter's claims, and each pod's agent and engine."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+from infra.gpu_pools import GpuPool
+from infra.gpu_pools.capacity import MARKETS
+from infra.gpu_pools.manifests import node_pool_name
+from ops.cluster.api import Body, Cluster
+from ops.cluster.tunnel import connection
+from ops.failures import Failure, UnclearError
+from ops.live import pods
+from ops.live.agent import Agent
+from ops.live.state import Standing, engine_phase, of_pod, why_pending
+from ops.live.status import Node, Row
+from ops.programs import RESTORE_LINE
+from ops.stack.stack_file import Stack
+from ops.terminal import size
+from serving.front import CONTROL_PORT
+from serving.pod import CONTAINER
+from serving.server import ServerSettings
+from serving.techniques.node_cache import PREPARER
+
+SILENT = 5.0
+"""Seconds that one pod may be silent: the others are to be shown too."""
+
+LOG_LINES = 2000
+"""Of a starting engine's log: a start is some hundred lines."""
+
+TYPE_LABEL, CAPACITY_LABEL = "node.kubernetes.io/instance-type", "karpenter.sh/capacity-type"
+
+_GAUGE = re.compile(r"^vllm:num_requests_(running|waiting)(?:\{[^}]*\})? (\S+)", re.MULTILINE)
+
+_Found = TypeVar("_Found")
+
+
+def rows(cluster: Cluster, stack: Stack, servers: Sequence[str], say: Callable[[str], None]) -> list[Row]:
+    """Return how the servers stand.
+
+    Args:
+        cluster: the stack's.
+        stack: names them.
+        servers: to be looked at.
+        say: shows what is looked at.
+
+    Raises:
+        UnclearError: pods cannot be listed. What else cannot be read is in the rows.
+    """
+    found: list[Row] = []
+    for server in servers:
+        say(server)
+        listed = pods.of_server(cluster, stack.settings.namespace, server)
+        if not listed:
+            word, why = pods.why_none(cluster, stack.settings.namespace, server)
+            found.append(Row(server=server, pod=None, standing=Standing(word, why)))
+        for pod in listed:
+            say(f"{server}: {pods.name(pod)}")
+            found.append(_Look(cluster, stack, server).row(pod))
+    return found
+
+
+class _Look:
+    """One pod. What fails is noted, and the rest is looked at all the same."""
+
+    def __init__(self, cluster: Cluster, stack: Stack, server: str) -> None:
+        self._cluster, self._stack, self._server = cluster, stack, server
+        self._namespace = stack.settings.namespace
+        self._settings: ServerSettings = stack.server(server)
+        self._unseen: list[str] = []
+
+    def row(self, pod: Body) -> Row:
+        """Return it."""
+        standing = of_pod(pod)
+        if standing.word == "pending" and not pod["spec"].get("nodeName"):
+            why = self._tried("why it is pending", lambda: self._why_pending(pod))
+            standing = replace(standing, detail=why or standing.detail)
+        elif standing.word == "starting" and not standing.detail:
+            phase = self._tried("the engine's log", lambda: self._phase(pod))
+            standing = replace(standing, detail=phase or "")
+        pool = self._stack.settings.gpu_pools[self._settings.pool]
+        node = self._tried("its node", lambda: self._node(pod, pool)) if pod["spec"].get("nodeName") else None
+        made = Row(
+            server=self._server,
+            pod=pods.name(pod),
+            standing=standing,
+            node=node,
+            fallback=bool(node and node.capacity == "on-demand" and pool.capacity.markets == MARKETS["spot-first"]),
+            cache=restored(pod),
+        )
+        if standing.word in {"ready", "not ready"}:
+            made = self._asked(made, pod)
+        return replace(made, unseen=tuple(self._unseen))
+
+    def _asked(self, row: Row, pod: Body) -> Row:
+        if pods.sleeps(pod) and (state := self._tried("its agent", lambda: self._agent(pod))) is not None:
+            word = "ready" if state["state"] == "awake" and row.standing.word == "ready" else str(state["state"])
+            standing = Standing(word, str(state.get("problem") or ""))
+            row = replace(row, standing=standing, held=state.get("held"), seconds=state.get("seconds"))
+        counts = self._tried("its requests", lambda: self._requests(pod))
+        return replace(row, running=counts["running"], waiting=counts["waiting"]) if counts else row
+
+    def _agent(self, pod: Body) -> dict[str, Any]:
+        with connection(self._cluster, self._namespace, pods.name(pod), CONTROL_PORT, timeout=SILENT) as opened:
+            return dict(Agent(opened).state())
+
+    def _requests(self, pod: Body) -> dict[str, int]:
+        port = pods.port(pod, direct=False)
+        with connection(self._cluster, self._namespace, pods.name(pod), port, timeout=SILENT) as opened:
+            # wakes nobody, and asks for no token (docs/front-proxy.md)
+            opened.request("GET", "/metrics")
+            answer = opened.getresponse()
+            text = answer.read().decode("utf-8", "replace")
+        if answer.status != HTTPStatus.OK:
+            raise UnclearError(f"/metrics: {answer.status}")
+        return requests(text)
+
+    def _phase(self, pod: Body) -> str:
+        path = f"/api/v1/namespaces/{self._namespace}/pods/{pods.name(pod)}/log"
+        log = self._cluster.text(path, container=CONTAINER, tailLines=str(LOG_LINES))
+        return engine_phase(log, self._settings.engine.version)
+
+    def _node(self, pod: Body, pool: GpuPool) -> Node:
+        name = str(pod["spec"]["nodeName"])
+        found = self._cluster.find(f"/api/v1/nodes/{name}")
+        if found is None:
+            raise UnclearError(f"node {name} is gone, and the pod is still there")
+        labels = found["metadata"].get("labels") or {}
+        kind = labels.get(TYPE_LABEL, "")
+        price = pool.price(kind, self._stack.region)
+        made = datetime.fromisoformat(found["metadata"]["creationTimestamp"])
+        return Node(
+            name=name,
+            instance_type=kind,
+            capacity=labels.get(CAPACITY_LABEL, ""),
+            age=max(0.0, (datetime.now(UTC) - made).total_seconds()),
+            usd=price.usd if price else None,
+        )
+
+    def _why_pending(self, pod: Body) -> str:
+        claims = self._cluster.find("/apis/karpenter.sh/v1/nodeclaims")
+        events = [
+            event
+            for namespace in dict.fromkeys((self._namespace, "default"))
+            for event in self._cluster.list(f"/api/v1/namespaces/{namespace}/events")
+        ]
+        name = self._settings.pool
+        pool = node_pool_name(name, self._stack.settings.gpu_pools[name])
+        return why_pending(pod, pool, (claims or {}).get("items") or [], events)
+
+    def _tried(self, what: str, ask: Callable[[], _Found]) -> _Found | None:
+        try:
+            return ask()
+        except Failure as failure:
+            self._unseen.append(f"{what}: {failure}")
+            return None
+
+
+def restored(pod: Body) -> str | None:
+    """Return what the pod's restore of the start-up cache came to, from the line that it left as its last word."""
+    ended = (pods.status(pod, PREPARER).get("state") or {}).get("terminated") or {}
+    found = RESTORE_LINE.search(str(ended.get("message", "")))
+    if found is None:
+        return None
+    size_of = f", {size(int(found['bytes']))} in {float(found['seconds']):.1f} s" if int(found["bytes"]) else ""
+    return f"{found['outcome']} ({found['restored']}{size_of})"
+
+
+def requests(metrics: str) -> dict[str, int]:
+    """Return how many requests the engine runs and queues, over all its processes.
+
+    Raises:
+        UnclearError: the metrics have no such gauges.
+    """
+    counts: dict[str, int] = {}
+    for name, value in _GAUGE.findall(metrics):
+        try:
+            counts[name] = counts.get(name, 0) + int(float(value))
+        except (ValueError, OverflowError):
+            raise UnclearError(f"/metrics: vllm:num_requests_{name} is no number") from None
+    if set(counts) != {"running", "waiting"}:
+        raise UnclearError("/metrics: no vllm:num_requests_running and _waiting")
+    return counts
