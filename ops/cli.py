@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from ops.bucket.cli import bucket
 from ops.cache.cli import cache
 from ops.failures import UNCLEAR, Failure
+from ops.impact.cli import impact
 from ops.weights.cli import weights
 
 
@@ -47,4 +48,5 @@ app = typer.Typer(
 )
 app.add_typer(bucket, name="bucket")
 app.add_typer(cache, name="cache")
+app.command()(impact)
 app.add_typer(weights, name="weights")
