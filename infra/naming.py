@@ -117,6 +117,17 @@ def onboarding_path(cluster: str) -> str:
     return f"/vllm-eks/{cluster}/onboarding/"
 
 
+def server_labels(server: str) -> dict[str, str]:
+    """Return the labels of everything of a server; its pods are found by them."""
+    return {"app.kubernetes.io/name": "vllm", "app.kubernetes.io/instance": server}
+
+
+def server_of(labels: Mapping[str, str]) -> str | None:
+    """Return the server whose labels these are; None: nobody's."""
+    name = labels.get("app.kubernetes.io/instance")
+    return name if name and server_labels(name).items() <= labels.items() else None
+
+
 def server_service_account(server: str) -> str:
     """Return the service account that a vLLM server's pods run as."""
     return f"{server}-server"

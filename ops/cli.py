@@ -15,6 +15,7 @@ from ops.cache.cli import cache
 from ops.diagram.cli import diagram
 from ops.failures import UNCLEAR, Failure
 from ops.idle.cli import idle
+from ops.impact.cli import impact
 from ops.live.cli import live
 from ops.weights.cli import weights
 
@@ -53,4 +54,5 @@ app.add_typer(cache, name="cache")
 app.command()(diagram)
 app.add_typer(idle, name="idle")
 app.add_typer(live)
+app.command()(impact)
 app.add_typer(weights, name="weights")

@@ -14,6 +14,13 @@ OS_LABEL = "vllm-eks/node-os"
 PRODUCT_LABEL = "karpenter.k8s.aws/instance-gpu-name"
 """Karpenter puts it on every GPU node; a pool's requirements pin its value."""
 
+TYPE_LABEL = "node.kubernetes.io/instance-type"
+CAPACITY_LABEL = "karpenter.sh/capacity-type"
+"""spot, on-demand or reserved: what a node was bought as."""
+
+NODE_POOL_LABEL = "karpenter.sh/nodepool"
+"""Karpenter's three, on its nodes and NodeClaims."""
+
 PRESENT_LABEL = "nvidia.com/gpu.present"
 
 GPU_RESOURCE = "nvidia.com/gpu"
@@ -61,12 +68,12 @@ def requirements(pool: GpuPool) -> list[dict[str, Any]]:
     return [
         _in("kubernetes.io/arch", {kind.architecture for kind in pool.types}),
         _in("kubernetes.io/os", {"linux"}),
-        _in("karpenter.sh/capacity-type", pool.capacity.markets),
+        _in(CAPACITY_LABEL, pool.capacity.markets),
         _in(PRODUCT_LABEL, {pool.product}),
         _in("karpenter.k8s.aws/instance-gpu-count", {str(kind.gpus) for kind in pool.types}),
         # the instance store policy relies on it
         {"key": "karpenter.k8s.aws/instance-local-nvme", "operator": "Gt", "values": [str(LEAST_NVME)]},
-        _in("node.kubernetes.io/instance-type", {kind.name for kind in pool.types}),
+        _in(TYPE_LABEL, {kind.name for kind in pool.types}),
     ]
 
 

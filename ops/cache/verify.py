@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from infra.naming import server_labels
 from ops.cluster.api import Body, Cluster
 from ops.failures import FAILED_CHECK, OK, UNCLEAR, RefusedError, UnclearError, UsageError
 from ops.programs import RESTORE_LINE, Start
@@ -57,7 +58,7 @@ def read_pod(cluster: Cluster, namespace: str, server: str, name: str) -> str:
         UnclearError: no log can be had (yet).
     """
     path = f"/api/v1/namespaces/{namespace}/pods"
-    selector = f"app.kubernetes.io/name=vllm,app.kubernetes.io/instance={server}"
+    selector = ",".join(f"{label}={value}" for label, value in server_labels(server).items())
     found = [it for it in cluster.list(path, labelSelector=selector) if not name or it["metadata"]["name"] == name]
     if not found:
         raise RefusedError(f"servers.{server}: no pod {echo(name) if name else 'at all'} in {namespace}")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from infra.gpu_pools.agreed import GPU_RESOURCE
+from infra.gpu_pools.agreed import CAPACITY_LABEL, GPU_RESOURCE, TYPE_LABEL
 from infra.image_cache.reference import image_reference
 from ops.diagram.stack import (
     Server,
@@ -112,11 +112,11 @@ def _outside(plan: Plan, server: Server) -> Iterator[tuple[str, Box]]:
 
 
 def _kinds(pool: PlannedResource) -> str:
-    return requirement(pool, "node.kubernetes.io/instance-type")
+    return requirement(pool, TYPE_LABEL)
 
 
 def _market(pool: PlannedResource) -> str:
-    kinds = requirement(pool, "karpenter.sh/capacity-type").split(", ")
+    kinds = requirement(pool, CAPACITY_LABEL).split(", ")
     return "Spot first, else on-demand" if {"spot", "on-demand"} <= set(kinds) else ", ".join(kinds)
 
 

@@ -1,6 +1,7 @@
 """The commands of `ops idle`. Each imports what it needs when it runs: `--help` needs none of the SDKs."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -93,11 +94,13 @@ def status(stack: StackName = "dev", kubeconfig: Kubeconfig = None, as_json: Jso
     from ops.cluster.access import connected  # noqa: PLC0415
     from ops.idle.status.look import looked  # noqa: PLC0415
     from ops.idle.status.report import document, text  # noqa: PLC0415
+    from ops.live.look import said_by_agent  # noqa: PLC0415
     from ops.stack.stack_file import read  # noqa: PLC0415
     from ops.terminal import progress  # noqa: PLC0415
 
     read_stack = read(stack)
     with progress("idle status") as say:
-        found = looked(connected(read_stack, kubeconfig), read_stack, say=say)
+        cluster = connected(read_stack, kubeconfig)
+        found = looked(cluster, read_stack, say=say, asleep=partial(said_by_agent, cluster))
     typer.echo(json.dumps(document(found), indent=2) if as_json else text(found))
     raise typer.Exit(found.code)

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 
 from infra.gpu_pools import GpuPool
+from infra.gpu_pools.agreed import CAPACITY_LABEL, TYPE_LABEL
 from infra.gpu_pools.capacity import MARKETS
 from infra.gpu_pools.manifests import node_pool_name
 from ops.cluster.api import Body, Cluster
@@ -31,11 +32,21 @@ SILENT = 5.0
 LOG_LINES = 2000
 """Of a starting engine's log: a start is some hundred lines."""
 
-TYPE_LABEL, CAPACITY_LABEL = "node.kubernetes.io/instance-type", "karpenter.sh/capacity-type"
 
 _GAUGE = re.compile(r"^vllm:num_requests_(running|waiting)(?:\{[^}]*\})? (\S+)", re.MULTILINE)
 
 _Found = TypeVar("_Found")
+
+
+def said_by_agent(cluster: Cluster, pod: Body) -> dict[str, Any]:
+    """Return what a pod's agent says of itself (`ops.live.agent.Agent`).
+
+    Raises:
+        UnclearError: it does not say.
+    """
+    where = pod["metadata"]["namespace"], pods.name(pod)
+    with connection(cluster, *where, CONTROL_PORT, timeout=SILENT) as opened:
+        return dict(Agent(opened).state())
 
 
 def rows(cluster: Cluster, stack: Stack, servers: Sequence[str], say: Callable[[str], None]) -> list[Row]:
@@ -96,16 +107,14 @@ class _Look:
         return replace(made, unseen=tuple(self._unseen))
 
     def _asked(self, row: Row, pod: Body) -> Row:
-        if pods.sleeps(pod) and (state := self._tried("its agent", lambda: self._agent(pod))) is not None:
+        asks = pods.sleeps(pod)
+        state = self._tried("its agent", lambda: said_by_agent(self._cluster, pod)) if asks else None
+        if state is not None:
             word = "ready" if state["state"] == "awake" and row.standing.word == "ready" else str(state["state"])
             standing = Standing(word, str(state.get("problem") or ""))
             row = replace(row, standing=standing, held=state.get("held"), seconds=state.get("seconds"))
         counts = self._tried("its requests", lambda: self._requests(pod))
         return replace(row, running=counts["running"], waiting=counts["waiting"]) if counts else row
-
-    def _agent(self, pod: Body) -> dict[str, Any]:
-        with connection(self._cluster, self._namespace, pods.name(pod), CONTROL_PORT, timeout=SILENT) as opened:
-            return dict(Agent(opened).state())
 
     def _requests(self, pod: Body) -> dict[str, int]:
         port = pods.port(pod, direct=False)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from infra.naming import IDLE_ANNOTATION, idle_job
+from infra.naming import IDLE_ANNOTATION, idle_job, server_labels
 from ops.cluster.api import Body, Cluster
 from ops.failures import RefusedError
 from ops.terminal import echo
@@ -14,7 +14,7 @@ from serving.front.containers import AGENT, PROXY, TOKENS
 
 def of_server(cluster: Cluster, namespace: str, server: str) -> list[Body]:
     """Return its pods by name, those that are going included."""
-    selector = f"app.kubernetes.io/name=vllm,app.kubernetes.io/instance={server}"
+    selector = ",".join(f"{label}={value}" for label, value in server_labels(server).items())
     found = cluster.list(f"/api/v1/namespaces/{namespace}/pods", labelSelector=selector)
     return sorted(found, key=name)
 

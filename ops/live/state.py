@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from infra.gpu_pools.agreed import NODE_POOL_LABEL, TYPE_LABEL
 from ops.cluster.api import Body
 from ops.live.pods import condition, going, ready, status
 from ops.programs import ENGINE_TEXTS, Start
@@ -12,7 +13,6 @@ from serving.pod import CONTAINER
 
 Word = Literal["pending", "starting", "ready", "not ready", "failed", "ending"]
 
-NODEPOOL_LABEL = "karpenter.sh/nodepool"
 ICE = "InsufficientCapacityError"
 """Reason of Karpenter's event on a NodeClaim that EC2 did not fill; the claim is deleted at once, the event stays."""
 
@@ -99,12 +99,12 @@ def why_pending(pod: Body, pool: str, claims: Sequence[Body], events: Iterable[B
         claims: NodeClaims of the cluster.
         events: of the pod's namespace and of `default`, where those of NodeClaims are.
     """
-    of_pool = [it for it in claims if (it["metadata"].get("labels") or {}).get(NODEPOOL_LABEL) == pool]
+    of_pool = [it for it in claims if (it["metadata"].get("labels") or {}).get(NODE_POOL_LABEL) == pool]
     own = [it for it in of_pool if condition(it, "Initialized").get("status") != "True"]
     for claim in own:
         launched = condition(claim, "Launched")
         if launched.get("status") == "True":
-            kind = (claim["metadata"].get("labels") or {}).get("node.kubernetes.io/instance-type", "a node")
+            kind = (claim["metadata"].get("labels") or {}).get(TYPE_LABEL, "a node")
             return f"{kind} was launched and is no node yet (nodeclaim {claim['metadata']['name']})"
         if launched.get("message"):
             return classified(str(launched["message"]))

@@ -13,11 +13,10 @@ from ops.cluster.api import Body, Cluster
 from ops.cluster.tunnel import connection
 from ops.failures import Failure, RefusedError, UnclearError
 from ops.live import bearer, chat, pods
-from ops.live.agent import Agent
+from ops.live.look import said_by_agent
 from ops.live.state import of_pod
 from ops.stack.stack_file import Stack
 from ops.terminal import progress
-from serving.front import CONTROL_PORT
 
 SILENT = 120.0
 """Seconds that a server may be silent beside what it may hold a request: a long prompt on a busy engine."""
@@ -115,7 +114,7 @@ def tried(cluster: Cluster, stack: Stack, server: str, asked: Asked, show: Calla
         pod = _ready(cluster, namespace, server)
         name, port = pods.name(pod), pods.port(pod, direct=asked.direct)
         token = _token(cluster, namespace, pod, asked)
-        state = _state(cluster, namespace, pod)
+        state = _state(cluster, pod)
         _refuse_sleeper(title, name, state, server, direct=asked.direct)
         slept = state.get("state") in ASLEEP
         patience = SILENT + (settings.sleep.hold_seconds if pods.sleeps(pod) and not asked.direct else 0)
@@ -147,7 +146,7 @@ def tried(cluster: Cluster, stack: Stack, server: str, asked: Asked, show: Calla
         first=first,
         seconds=last - began,
         slept=slept,
-        woke=_state(cluster, namespace, pod).get("lastWakeSeconds") if slept else None,
+        woke=_state(cluster, pod).get("lastWakeSeconds") if slept else None,
         fault=fault,
     )
 
@@ -200,13 +199,12 @@ def _token(cluster: Cluster, namespace: str, pod: Body, asked: Asked) -> tuple[s
     return bearer.of_secret(cluster, namespace, secret)
 
 
-def _state(cluster: Cluster, namespace: str, pod: Body) -> dict[str, Any]:
+def _state(cluster: Cluster, pod: Body) -> dict[str, Any]:
     """Return what its agent says; nothing, when there is none or it does not answer: the request will tell."""
     if not pods.sleeps(pod):
         return {}
     try:
-        with connection(cluster, namespace, pods.name(pod), CONTROL_PORT) as opened:
-            return dict(Agent(opened).state())
+        return said_by_agent(cluster, pod)
     except Failure:
         return {}
 

@@ -7,6 +7,7 @@ import pulumi
 from pulumi_kubernetes.admissionregistration.v1 import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from pulumi_kubernetes.rbac.v1 import Role, RoleBinding
 
+from infra.naming import server_labels
 from serving.front.rights import policy, policy_binding, role, role_binding
 from serving.namespace import ServingNamespace
 
@@ -47,7 +48,7 @@ class AgentRights(pulumi.ComponentResource):
         # a right comes after what narrows it, and goes before
         after = pulumi.ResourceOptions.merge(child, pulumi.ResourceOptions(depends_on=narrowed))
         for server, account in args.accounts.items():
-            labels = {"app.kubernetes.io/name": "vllm", "app.kubernetes.io/instance": server}
+            labels = server_labels(server)
             its = role(f"{server}-agent", args.namespace_name, labels)
             binding = role_binding(f"{server}-agent", args.namespace_name, labels, account)
             granted = Role(f"{server}-agent", metadata=its["metadata"], rules=its["rules"], opts=after)

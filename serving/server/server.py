@@ -14,7 +14,7 @@ from infra.gpu_pools import GpuPool, node_selector
 from infra.gpu_pools.gpu_pools import GpuPools
 from infra.image_cache.rewrite import ImageCacheFacts, rewritten
 from infra.mountpoint import Mountpoint
-from infra.naming import TECHNIQUES_ANNOTATION
+from infra.naming import TECHNIQUES_ANNOTATION, server_labels
 from infra.pod_identity import PodIdentity
 from serving.budget.disk import Footprint
 from serving.budget.report import mapping, report
@@ -75,7 +75,7 @@ class VllmServer(pulumi.ComponentResource):
         super().__init__("vllm-eks:serving:VllmServer", name, None, opts)
         server, settings, namespace = args.name, args.settings, args.identity.namespace
         child = pulumi.ResourceOptions(parent=self, depends_on=[args.namespace])
-        labels = {"app.kubernetes.io/name": "vllm", "app.kubernetes.io/instance": server}
+        labels = server_labels(server)
         about = situation(settings, args.pool, args.region)
 
         account = ServiceAccount(

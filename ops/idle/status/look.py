@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from infra.gpu_pools import POOL_LABEL
 from infra.gpu_pools.manifests import NODE_POOL
-from infra.naming import idle_job
+from infra.naming import idle_job, server_of
 from ops.cluster.api import Body, Cluster
 from ops.cluster.room import pods
 from ops.failures import OK, UNCLEAR
@@ -103,9 +103,5 @@ def _price(node: Node, stack: Stack) -> float | None:
 
 
 def _is_of(pod: Body, server: str, namespace: str) -> bool:
-    labels = pod["metadata"].get("labels") or {}
-    return (
-        pod["metadata"]["namespace"] == namespace
-        and labels.get("app.kubernetes.io/name") == "vllm"
-        and labels.get("app.kubernetes.io/instance") == server
-    )
+    metadata = pod["metadata"]
+    return metadata["namespace"] == namespace and server_of(metadata.get("labels") or {}) == server

@@ -8,16 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from infra.gpu_pools import POOL_LABEL
+from infra.gpu_pools.agreed import CAPACITY_LABEL, NODE_POOL_LABEL, POOL_LABEL, TYPE_LABEL
 from infra.gpu_pools.warm_nodes import pause_labels
+from infra.naming import server_of
 from ops.cluster.api import Body
 from ops.cluster.room import gpus
 from ops.idle.plan.intervals import duration
 from ops.idle.status.servers import moment
 
-MARKET_LABEL = "karpenter.sh/capacity-type"
-TYPE_LABEL = "node.kubernetes.io/instance-type"
-NODE_POOL_LABEL = "karpenter.sh/nodepool"
 UNDISTURBED = "karpenter.sh/do-not-disrupt"
 
 _AGENTS = frozenset({"DaemonSet", "Node"})
@@ -78,17 +76,11 @@ def _node(node: Body, claim: Body | None, after: Mapping[str, str], pods: Sequen
         claim=claim["metadata"]["name"] if claim else "",
         pool=pool,
         instance_type=str(labels.get(TYPE_LABEL, "")),
-        market=str(labels.get(MARKET_LABEL, "")),
+        market=str(labels.get(CAPACITY_LABEL, "")),
         state=state,
         since=since,
         goes=since + keep if since and keep else None,
-        servers=sorted(
-            {
-                str(its["app.kubernetes.io/instance"])
-                for pod in pods
-                if (its := pod["metadata"].get("labels") or {}).get("app.kubernetes.io/name") == "vllm"
-            }
-        ),
+        servers=sorted({name for pod in pods if (name := server_of(pod["metadata"].get("labels") or {}))}),
     )
 
 

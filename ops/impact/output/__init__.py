@@ -1,0 +1,1 @@
+"""The comparison as people and programs read it."""

@@ -1,0 +1,109 @@
+"""What a change means for each server, put together: cache, pods, and how long nothing serves."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ops.impact.drift import Drift
+from ops.impact.revision.side import Side
+from ops.impact.servers.cache import Cache, Misses, cache
+from ops.impact.servers.pods import Pods, deployment, pods, pool, replicas, techniques
+from ops.impact.servers.predicted import Starts, starts
+from serving.budget.timeline import Start
+
+State = Literal["new", "removed", "both"]
+When = Literal["rollout", "drift"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interruption:
+    """A time in which no pod of the server serves."""
+
+    when: When
+    """`rollout`: with `up`. `drift`: whenever Karpenter replaces the node."""
+    start: Start
+    seconds: float | None
+    """None: cannot be told."""
+    predicted: float | None
+    """How many of them are the predicted start; the rest is what it does not find in its cache."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """Of the stack file of one revision or both."""
+
+    name: str
+    state: State
+    pool: str
+    cache: Cache | None
+    """None: only one revision has the server."""
+    pods: Pods | None
+    """None likewise."""
+    interruptions: tuple[Interruption, ...]
+    before: Starts | None
+    after: Starts | None
+
+    @property
+    def untouched(self) -> bool:
+        """Whether it neither loses its cache nor a pod, and is expected to start as fast as before."""
+        quiet = self.cache and self.cache.outcome == "stays" and self.pods and not self.pods.restart
+        return bool(quiet) and not self.interruptions and self.before == self.after
+
+
+def servers(before: Side, after: Side, drifting: tuple[Drift, ...], misses: Mapping[str, Misses]) -> tuple[Server, ...]:
+    """Return all servers: those of the proposed revision by name, then those that it removes.
+
+    Args:
+        before: a revision.
+        after: the proposed one.
+        drifting: pools whose nodes are replaced.
+        misses: by server, where this checkout can tell.
+    """
+    removed = sorted(before.plan.servers.keys() - after.plan.servers.keys())
+    names = [*sorted(after.plan.servers), *removed]
+    return tuple(_server(name, before, after, {it.pool: it for it in drifting}, misses.get(name)) for name in names)
+
+
+def _server(name: str, before: Side, after: Side, drifting: Mapping[str, Drift], misses: Misses | None) -> Server:
+    was, now = deployment(before.plan, name), deployment(after.plan, name)
+    old, new = before.plan.servers.get(name), after.plan.servers.get(name)
+    predicted = starts(new)
+    its_cache = its_pods = None
+    interruptions: tuple[Interruption, ...] = ()
+    if old is not None and new is not None and was is not None and now is not None:
+        gone = frozenset(it.pool for it in drifting.values() if it.gone)
+        its_cache = cache(name, techniques(now), before, after, misses)
+        its_pods = pods(was, now, after.plan, gone)
+        drift = drifting.get(pool(now))
+        interruptions = tuple(_interruptions(its_pods, its_cache, drift, predicted, replicas(was)))
+    standing = now or was
+    return Server(
+        name=name,
+        state="new" if old is None else "removed" if new is None else "both",
+        pool=pool(standing) if standing else "",
+        cache=its_cache,
+        pods=its_pods,
+        interruptions=interruptions,
+        before=starts(old),
+        after=predicted,
+    )
+
+
+def _interruptions(
+    its: Pods, of_cache: Cache, drift: Drift | None, predicted: Starts | None, standing: int
+) -> Iterator[Interruption]:
+    """Yield when nothing serves. One pod of several goes at a time with its node, so the others serve."""
+    if its.restart and standing and (its.rollout == "recreate" or its.replaced):
+        yield _interruption("rollout", its.start, of_cache, predicted)
+    if drift and its.replicas[1] == 1:
+        if drift.gone and not its.restart:
+            yield _interruption("rollout", "fresh node", of_cache, predicted)
+        elif not drift.gone and not drift.stays:
+            yield _interruption("drift", "fresh node", of_cache, predicted)
+
+
+def _interruption(when: When, start: Start, of_cache: Cache, predicted: Starts | None) -> Interruption:
+    seconds = predicted.seconds.get(start) if predicted else None
+    longer = None if of_cache.longer is None else max(0.0, of_cache.longer.get(start, 0.0))
+    whole = None if seconds is None or longer is None else round(seconds + longer, 1)
+    return Interruption(when=when, start=start, seconds=whole, predicted=seconds)
