@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from ops.bucket.cli import bucket
 from ops.cache.cli import cache
 from ops.failures import UNCLEAR, Failure
+from ops.preflight.cli import preflight
 from ops.weights.cli import weights
 
 
@@ -48,3 +49,4 @@ app = typer.Typer(
 app.add_typer(bucket, name="bucket")
 app.add_typer(cache, name="cache")
 app.add_typer(weights, name="weights")
+app.command()(preflight)
