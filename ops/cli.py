@@ -17,6 +17,7 @@ from ops.failures import UNCLEAR, Failure
 from ops.idle.cli import idle
 from ops.impact.cli import impact
 from ops.live.cli import live
+from ops.preflight.cli import preflight
 from ops.weights.cli import weights
 
 
@@ -53,6 +54,7 @@ app.add_typer(bucket, name="bucket")
 app.add_typer(cache, name="cache")
 app.command()(diagram)
 app.add_typer(idle, name="idle")
-app.add_typer(live)
 app.command()(impact)
+app.add_typer(live)
+app.command()(preflight)
 app.add_typer(weights, name="weights")

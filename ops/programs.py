@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from build_report import LINE as BUILD_LINE
     from engine_log import VERSIONS as ENGINE_TEXTS
     from engine_log import Start, Texts
-    from layout import DEFAULT_ENDPOINT, pinned, place
+    from layout import DEFAULT_ENDPOINT, MARKER, pinned, place
     from manifest import MANIFEST, MAX_MANIFEST, PREFIX, Folder, Manifest, ManifestError
     from manifest import parse as manifest
     from outcome import LINE as RESTORE_LINE
@@ -20,7 +20,7 @@ else:
     from serving.scripts.cache_build.build_report import LINE as BUILD_LINE
     from serving.scripts.cache_build.engine_log import VERSIONS as ENGINE_TEXTS
     from serving.scripts.cache_build.engine_log import Start, Texts
-    from serving.scripts.onboard.layout import DEFAULT_ENDPOINT, pinned, place
+    from serving.scripts.onboard.layout import DEFAULT_ENDPOINT, MARKER, pinned, place
     from serving.scripts.restore.manifest import MANIFEST, MAX_MANIFEST, PREFIX, Folder, Manifest, ManifestError
     from serving.scripts.restore.manifest import parse as manifest
     from serving.scripts.restore.outcome import LINE as RESTORE_LINE
@@ -31,6 +31,7 @@ __all__ = [
     "DEFAULT_ENDPOINT",
     "ENGINE_TEXTS",
     "MANIFEST",
+    "MARKER",
     "MAX_MANIFEST",
     "PREFIX",
     "RESTORE_LINE",

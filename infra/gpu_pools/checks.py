@@ -99,6 +99,24 @@ def _nodes(pods: Iterable[PodSize], types: Sequence[InstanceType]) -> int:
     return len(nodes)
 
 
+def addresses_wanted(pools: Mapping[str, GpuPool], system_nodes: int) -> tuple[int, str]:
+    """Return how many addresses all nodes and the control plane may take at most, and the sum in words.
+
+    Args:
+        pools: all pools, each filled with the type that takes most.
+        system_nodes: the number of nodes that Karpenter does not manage.
+    """
+    taken = system_nodes * SYSTEM_NODE_ADDRESSES + CONTROL_PLANE_ADDRESSES
+    parts = []
+    for name, pool in pools.items():
+        worst = max(pool.types, key=lambda kind: pool.max_gpus // kind.gpus * kind.interface_addresses)
+        nodes, each = pool.max_gpus // worst.gpus, INTERFACES * worst.interface_addresses
+        taken += nodes * each
+        parts.append(f"{name} {nodes} x {worst.name} x {each}")
+    parts += [f"{system_nodes} system nodes x {SYSTEM_NODE_ADDRESSES}", f"EKS {CONTROL_PLANE_ADDRESSES}"]
+    return taken, " + ".join(parts)
+
+
 def address_problems(
     pools: Mapping[str, GpuPool], system_nodes: int, subnets: Sequence[int], cidr: str
 ) -> Iterator[Complaint]:
@@ -110,20 +128,11 @@ def address_problems(
         subnets: addresses of each private subnet.
         cidr: of the VPC.
     """
-    taken = system_nodes * SYSTEM_NODE_ADDRESSES + CONTROL_PLANE_ADDRESSES
-    parts = []
-    for name, pool in pools.items():
-        worst = max(pool.types, key=lambda kind: pool.max_gpus // kind.gpus * kind.interface_addresses)
-        nodes, each = pool.max_gpus // worst.gpus, INTERFACES * worst.interface_addresses
-        taken += nodes * each
-        parts.append(f"{name} {nodes} x {worst.name} x {each}")
+    taken, parts = addresses_wanted(pools, system_nodes)
     free = sum(addresses - RESERVED_ADDRESSES for addresses in subnets)
     if taken > free:
         yield Complaint(
             ("network", "cidr"),
-            f'"{cidr}" has {free} addresses in {len(subnets)} private subnets < {taken} that nodes may take: '
-            + " + ".join(
-                [*parts, f"{system_nodes} system nodes x {SYSTEM_NODE_ADDRESSES}", f"EKS {CONTROL_PLANE_ADDRESSES}"]
-            )
-            + "; expected a smaller maxGpus, or more network.zones",
+            f'"{cidr}" has {free} addresses in {len(subnets)} private subnets < {taken} that nodes may take: {parts}'
+            "; expected a smaller maxGpus, or more network.zones",
         )

@@ -1,0 +1,1 @@
+"""Whether AWS has the machines: quotas, offerings, Spot, addresses."""
