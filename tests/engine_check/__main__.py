@@ -29,6 +29,8 @@ Checked in: CI runs the check when what it checks out has another digest."""
 FILES = (
     *Path(__file__).parent.rglob("*"),
     *(ROOT / "ops/coldstart/log").rglob("*.py"),
+    *(ROOT / "ops/live").rglob("*.py"),
+    ROOT / "ops/cluster/tunnel.py",
     ROOT / "tests/serving/front/stub.py",
 )
 

@@ -3,7 +3,7 @@
 1  on-request: from the first sidecar to the first token, sleeping, the stub's assumptions; then it is killed
 2  the same pod again, then its agent with `wake: external`; ended as kubelet ends a pod
 3  beside 2: an engine that does not sleep, for what the stub assumes of one, and of SIGTERM
-4  a plain one of each version that there is for CPUs, for what `ops` reads in its log
+4  a plain one of each version that there is for CPUs, for what `ops` reads in its log and asks of it
 """
 
 import signal
@@ -16,7 +16,7 @@ from typing import Any
 
 from rehearsal.toolchain.progress import clock
 from serving.front.containers import AGENT, API_TOKEN
-from tests.engine_check import environment, starts
+from tests.engine_check import starts
 from tests.engine_check.assumptions.subject import WITHOUT_DEVELOPMENT, Stub, Subject
 from tests.engine_check.assumptions.table import DEVELOPMENT, LAST, PLAIN, Assumption
 from tests.engine_check.checks import ending, front, sleeping
@@ -106,10 +106,7 @@ def run(folder: Path, engine: Engine, report: Report) -> None:
         report.all("external", scene, External(cluster).checks)
         _compare(report, [*PLAIN, *LAST], stubs, plain())
         report.all("ended", scene, ending.ORDERED)
-    for version in starts.READ_AS:
-        with starts.started(environment.engine(version), folder / f"start-{version}") as server:
-            for name, check in starts.checks(version, server).items():
-                report.check(f"vLLM {version}: {name}", check)
+    starts.run(folder, report.check)
 
 
 def _asked_of_stubs(folder: Path) -> dict[str, Any]:

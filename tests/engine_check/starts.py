@@ -1,22 +1,27 @@
-"""A plain start of each engine that there is for CPUs, whose log is read as `ops coldstart` reads a pod's."""
+"""A plain start of each engine that there is for CPUs: its log read as `ops coldstart` does, itself asked by `ops`."""
 
 import datetime
+import json
 import os
 import subprocess
 import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from ops.coldstart.log import EngineStart, read
+from tests.engine_check import environment
 from tests.engine_check.client import until
+from tests.engine_check.cluster_of_one import Cluster, cluster
 from tests.engine_check.environment import Engine
 from tests.serving.front.pod import free_ports
 
 START = 300
 """Seconds that one may take on two busy cores."""
+
+MODEL = "a-model"
 
 READ_AS = {"0.26.0": "0.26.0", "0.32.0": "0.33.0"}
 """Which version's log it is read as: 0.33.0 has no build for CPUs, and prints what 0.32.0 prints (`make parser-check`
@@ -40,7 +45,7 @@ class Started:
         }
         self.began = time.time()
         self.process = subprocess.Popen(
-            [str(it) for it in (*command, "--served-model-name", "m", "--max-num-seqs", 8)],
+            [str(it) for it in (*command, "--served-model-name", MODEL, "--max-num-seqs", 8)],
             env=env,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -76,6 +81,36 @@ def started(engine: Engine, home: Path) -> Iterator[Started]:
         server.process.wait(60)
 
 
+def asked(one: Cluster) -> dict[str, Callable[[], None]]:
+    """What `ops` must say of a cluster whose pod is a real engine, by name."""
+
+    def answers() -> None:
+        done = one.ops("try", "--prompt", "Count.", "--max-tokens", "20", "--json")
+        assert done.returncode == 0, done
+        said = json.loads(done.stdout)
+        assert (said["tokens"], said["finishReason"]) == (20, "length"), said
+        assert 0 < said["firstTokenSeconds"] < said["seconds"], said
+        assert said["tokensPerSecond"] > 1, said
+
+    def refuses() -> None:
+        done = one.ops("try", "--max-tokens", "100000")
+        assert (done.returncode, done.stdout) == (1, ""), done
+        assert "400" in done.stderr, done
+        assert len(done.stderr.splitlines()) < 5, done
+
+    def stands() -> None:
+        done = one.ops("status", "--check", "--json")
+        assert done.returncode == 0, done
+        (row,) = json.loads(done.stdout)
+        assert (row["state"], row["running"], row["waiting"], row["unseen"]) == ("ready", 0, 0, []), row
+
+    return {
+        "ops try shows its answer": answers,
+        "ops try says what it refuses": refuses,
+        "ops status reads its metrics": stands,
+    }
+
+
 def checks(version: str, server: Started) -> dict[str, Callable[[], None]]:
     """What must hold of its log, by name."""
     found: EngineStart = read(server.lines, READ_AS[version])
@@ -103,3 +138,14 @@ def checks(version: str, server: Started) -> dict[str, Callable[[], None]]:
         "what the engine's init takes, of which a CPU tells nothing, is in no phase": gap,
         "a first start is a miss": compiled,
     }
+
+
+def run(folder: Path, check: Callable[[str, Callable[[], None]], None]) -> None:
+    """Start each version, and check all that is to be checked of it. `folder`: scratch."""
+    for version in READ_AS:
+        place = folder / f"start-{version}"
+        with ExitStack() as ends:
+            server = ends.enter_context(started(environment.engine(version), place / "home"))
+            one = ends.enter_context(cluster(place / "stack", server.port, MODEL))
+            for name, wanted in {**checks(version, server), **asked(one)}.items():
+                check(f"vLLM {version}: {name}", wanted)

@@ -239,7 +239,7 @@ def test_measured_returns_take_the_place_of_predicted_ones(plan, folder):
     assert (found["returns"]["restart"]["seconds"], found["notCounted"]) == (50, {"fills a cache": 1})
     (folder / "runs.jsonl").write_text("{}")
     code, _, err = plan("--measured", "runs.jsonl")
-    assert (code, err.splitlines()[-1][:37]) == (3, "runs.jsonl:1: not a measured start: b")
+    assert (code, err.splitlines()[-1][:37]) == (3, "runs.jsonl:1: not a measured start: s")
 
 
 def test_a_servers_pods_take_nodes_together(plan, edit):
