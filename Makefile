@@ -71,7 +71,7 @@ lock: dev-dependencies  ## pin requirements*.in again
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements-dev.in -o requirements-dev.txt
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements-bench.in -o requirements-bench.txt
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header rehearsal/toolchain/go.in -o rehearsal/toolchain/go.txt
-	@set -e; for pin in tests/engine_check/pins/engine-*.in; do $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --override $${pin/engine-/override-} $$pin -o $${pin%.in}.txt; done
+	@set -e; for pin in tests/engine_check/pins/engine-*.in; do $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --override $$(echo $$pin | sed s:pins/engine-:pins/override-:) $$pin -o $${pin%.in}.txt; done
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header tests/parser_check/pins/common.in -o tests/parser_check/pins/common.txt
 	@set -e; for pin in tests/parser_check/pins/vllm-*.in; do $(VENV)/bin/uv pip compile --quiet --no-deps --universal --python-version 3.11 --generate-hashes --no-header $$pin -o $${pin%.in}.txt; done
 

