@@ -1,7 +1,9 @@
 """AWS as `ops` asks it: clients of one region, and errors as one line."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from boto3.session import Session
@@ -21,8 +23,18 @@ def client(service: str, region: str) -> Any:
         UnclearError: the shell's AWS configuration makes none.
     """
     config = Config(connect_timeout=10, read_timeout=60, retries={"mode": "standard", "max_attempts": 4})
-    with answering(service):
-        return Session().client(service, region_name=region, config=config)
+    with answering(service), _MAKING:
+        return session().client(service, region_name=region, config=config)
+
+
+_MAKING = threading.Lock()
+"""Sessions are not made for several threads."""
+
+
+@cache
+def session() -> Session:
+    """Return the one of this run: each has credentials of its own, and asks for the MFA code again."""
+    return Session()
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from boto3.session import Session
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 from typer.testing import CliRunner
 
+from ops.aws import session
 from ops.cli import app
 from ops.cluster import follow
 from rehearsal.control_plane.client import ApiServer
@@ -26,6 +27,12 @@ from tests.ops.players import Kubelet, Players
 
 ACCOUNT = "000000000000"
 """Of the dev stack file."""
+
+
+@pytest.fixture(autouse=True)
+def new_session() -> None:
+    """Credentials are looked for once a run: each test is one."""
+    session.cache_clear()
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import stat
 import pytest
 import yaml
 
+from ops import aws
 from ops.cluster.access import kubeconfig_of
 from rehearsal.control_plane.server import free_ports
 from tests.ops.players import kubeconfig
@@ -149,3 +150,19 @@ def test_whoever_may_not_is_told_what(ops, players, folder):
         f'{players.api.url} answers 403: cronjobs.batch "gemma-cache-build" is forbidden: User'
         f' "system:serviceaccount:{players.namespace}:default" cannot get resource "cronjobs"'
     )
+
+
+def test_credentials_are_looked_for_once_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A role with MFA would else ask for a code for each service."""
+    made: list[object] = []
+
+    class Session:
+        def __init__(self) -> None:
+            made.append(self)
+
+        def client(self, service: str, **_: object) -> str:
+            return service
+
+    monkeypatch.setattr(aws, "Session", Session)
+    assert [aws.client(service, "us-west-2") for service in ("eks", "s3", "ec2")] == ["eks", "s3", "ec2"]
+    assert len(made) == 1
