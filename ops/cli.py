@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from ops.bucket.cli import bucket
 from ops.cache.cli import cache
+from ops.coldstart.cli import coldstart
 from ops.failures import UNCLEAR, Failure
 from ops.weights.cli import weights
 
@@ -47,4 +48,5 @@ app = typer.Typer(
 )
 app.add_typer(bucket, name="bucket")
 app.add_typer(cache, name="cache")
+app.add_typer(coldstart, name="coldstart")
 app.add_typer(weights, name="weights")
