@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from ops.bucket.cli import bucket
 from ops.cache.cli import cache
+from ops.coldstart.cli import coldstart
 from ops.diagram.cli import diagram
 from ops.failures import UNCLEAR, Failure
 from ops.idle.cli import idle
@@ -52,6 +53,7 @@ app = typer.Typer(
 )
 app.add_typer(bucket, name="bucket")
 app.add_typer(cache, name="cache")
+app.add_typer(coldstart, name="coldstart")
 app.command()(diagram)
 app.add_typer(idle, name="idle")
 app.command()(impact)

@@ -28,7 +28,7 @@ def refuse_without_room(path: str, pool: str, limit: int, needed: int, others: I
     Raises:
         RefusedError: the pool's limit has no room.
     """
-    used = sum(gpus(pod["spec"]) for pod in others if _selects(pod, pool) and not _gives_way(pod, pool))
+    used = sum(gpus(pod["spec"]) for pod in others if _selects(pod, pool) and not gives_way(pod, pool))
     if used + needed > limit:
         unit = "GPU" if used == 1 else "GPUs"
         raise RefusedError(
@@ -53,5 +53,6 @@ def _selects(pod: Body, pool: str) -> bool:
     return bool((pod["spec"].get("nodeSelector") or {}).get(POOL_LABEL) == pool)
 
 
-def _gives_way(pod: Body, pool: str) -> bool:
+def gives_way(pod: Body, pool: str) -> bool:
+    """Whether it is one of the pool's pause pods, which give way to every other."""
     return pause_labels(pool).items() <= (pod["metadata"].get("labels") or {}).items()

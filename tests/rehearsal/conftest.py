@@ -21,7 +21,7 @@ from rehearsal.providers import aws, eks, kubernetes
 from rehearsal.providers.serve import serving
 from rehearsal.providers.store import FileStore
 from rehearsal.providers.values import from_struct, to_struct
-from rehearsal.toolchain import download, etcd, golang, helm, kube_apiserver, kwok, pulumi_cli
+from rehearsal.toolchain import controllers, download, etcd, golang, helm, kube_apiserver, kwok, pulumi_cli
 from rehearsal.toolchain.executable import ToolMissingError
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +42,8 @@ def programs(request: pytest.FixtureRequest) -> None:
         try:
             for program in (pulumi_cli, etcd, kube_apiserver, helm, kwok):
                 program.find()
+            controllers.find_controller_manager()
+            controllers.find_scheduler()
         except ToolMissingError as missing:
             problem = str(missing)
     if problem:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rehearsal.toolchain import cache, etcd, golang, kube_apiserver, kwok
+from rehearsal.toolchain import cache, controllers, etcd, golang, kube_apiserver, kwok
 from rehearsal.toolchain.executable import Executable, ToolMissingError, required_version
 
 ETCD = required_version(etcd.MODULE, "go.etcd.io/etcd/server/v3")
@@ -51,6 +51,8 @@ def test_all_ask_for_the_go_that_pypi_packages():
         (kube_apiserver.find, "kube-apiserver", "Kubernetes v1.36.0", "1.36.0"),
         (kube_apiserver.find, "kube-apiserver", "Kubernetes v1.36.9-eks-abc", "1.36.9-eks-abc"),
         (kwok.find, "kwok", "kwok version v0.8.3 go1.26.8 (linux/amd64)", "0.8.3"),
+        (controllers.find_controller_manager, "kube-controller-manager", "Kubernetes v1.36.0", "1.36.0"),
+        (controllers.find_scheduler, "kube-scheduler", "Kubernetes v1.36.0", "1.36.0"),
     ],
 )
 def test_a_program_on_path_that_fits_is_used(bare, find, name, says, version):
@@ -66,6 +68,7 @@ def test_a_program_on_path_that_fits_is_used(bare, find, name, says, version):
         (kube_apiserver.find, "kube-apiserver", "Kubernetes v1.35.9", "1.35.9", ">= 1.36.0 and < 1.37"),
         (kube_apiserver.find, "kube-apiserver", "Kubernetes v1.37.0", "1.37.0", ">= 1.36.0 and < 1.37"),
         (kwok.find, "kwok", "kwok version v0.9.0 go1.26.8 (linux/amd64)", "0.9.0", ">= 0.8.0 and < 0.9"),
+        (controllers.find_scheduler, "kube-scheduler", "Kubernetes v1.37.0", "1.37.0", ">= 1.36.0 and < 1.37"),
     ],
 )
 def test_a_program_that_does_not_fit_is_named_with_what_would(bare, find, name, says, version, wanted):
@@ -80,14 +83,22 @@ def test_a_program_that_does_not_fit_is_named_with_what_would(bare, find, name, 
     )
 
 
-def test_the_build_is_of_the_pinned_version_and_done_once(bare):
+@pytest.mark.parametrize(
+    ("find", "name"),
+    [
+        (kube_apiserver.find, "kube-apiserver"),
+        (controllers.find_controller_manager, "kube-controller-manager"),
+        (controllers.find_scheduler, "kube-scheduler"),
+    ],
+)
+def test_the_build_is_of_the_pinned_version_and_done_once(bare, find, name):
     fake_go(bare, f"Kubernetes v{KUBERNETES}")
-    first = kube_apiserver.find()
-    assert first == kube_apiserver.find()
-    assert first == Executable(path=cache.folder("kube-apiserver", KUBERNETES) / "kube-apiserver", version=KUBERNETES)
+    first = find()
+    assert first == find()
+    assert first == Executable(path=cache.folder(name, KUBERNETES) / name, version=KUBERNETES)
     (arguments,) = (bare / "arguments").read_text().splitlines()
     assert f" -X k8s.io/component-base/version.gitVersion=v{KUBERNETES} " in arguments
-    assert arguments.endswith(" k8s.io/kubernetes/cmd/kube-apiserver")
+    assert arguments.endswith(f" k8s.io/kubernetes/cmd/{name}")
 
 
 def test_an_empty_file_in_the_cache_is_made_again(bare):

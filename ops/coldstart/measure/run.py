@@ -1,0 +1,177 @@
+"""A measurement from its first look to its last record."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+from ops.cluster.api import Body, Cluster
+from ops.coldstart.log import EngineStart, read
+from ops.coldstart.measure.announce import SITUATIONS, announcement
+from ops.coldstart.measure.provoke import NODES, Plan, Say
+from ops.coldstart.measure.provoke.fresh_node import FreshNode
+from ops.coldstart.measure.provoke.restart import Restart
+from ops.coldstart.measure.provoke.wake import Wake
+from ops.coldstart.measure.provoke.warm_node import WarmNode
+from ops.coldstart.measure.put_back import PutBack
+from ops.coldstart.measure.reach import Reach
+from ops.coldstart.measure.seen.fold import folded
+from ops.coldstart.measure.target import Target, found, refuse_before_the_clock, refuse_traffic
+from ops.coldstart.measure.watch import watched
+from ops.coldstart.measure.written import record, subject
+from ops.coldstart.record import Record, Span
+from ops.failures import Failure, RefusedError, UnclearError
+from ops.stack.stack_file import Stack
+from serving.techniques.cache_restore import CACHE_RESTORE
+from serving.techniques.front.sleep_mode import SLEEP_MODE
+
+PLANS: dict[str, Callable[[Cluster, Target], Plan]] = {
+    "restart": Restart.planned,
+    "fresh-node": FreshNode.planned,
+    "warm-node": WarmNode.planned,
+}
+"""Of the situations that make a pod."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """What is to be measured."""
+
+    stack: Stack
+    server: str
+    situation: str
+    """One of `SITUATIONS`."""
+    repeat: int
+    despite_traffic: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What will be done, for whoever is asked."""
+
+    text: str
+    will: Sequence[str]
+
+
+def told(cluster: Cluster, order: Order, reach: Reach) -> Told:
+    """Look whether it may be measured now, and return what there is to say first. Nothing is changed.
+
+    Raises:
+        UsageError, RefusedError, UnclearError: as `found` and the plans.
+    """
+    target, plan = _looked(cluster, order, reach)
+    start = SITUATIONS[order.situation]
+    instance = None if isinstance(plan, Wake) else plan.instance
+    text, minutes = announcement(
+        target, start, plan.will, repeat=order.repeat, overhead=plan.overhead, instance=instance
+    )
+    if start != "wake":
+        refuse_before_the_clock(target, minutes, datetime.now(UTC))
+    return Told(text=text, will=plan.will)
+
+
+def measured(
+    cluster: Cluster, order: Order, reach: Reach, agreed: Told, keep: Callable[[Record], None], say: Say
+) -> None:
+    """Measure as often as ordered.
+
+    Args:
+        cluster: the stack's.
+        order: what.
+        reach: ways to the pods.
+        agreed: what somebody agreed to.
+        keep: is handed each record as soon as there is one.
+        say: shows what goes on.
+
+    Raises:
+        RefusedError, UnclearError: as `told`, or what was agreed to is no longer what would be done.
+    """
+    for number in range(1, order.repeat + 1):
+        shown = partial(_numbered, say, f"{number} of {order.repeat}")
+        shown("looking")
+        target, plan = _looked(cluster, order, reach)
+        if number == 1 and plan.will != agreed.will:
+            raise RefusedError(
+                f"servers.{target.name}: its pods or nodes have changed since you were asked: run it again"
+            )
+        if isinstance(plan, Wake):
+            keep(_wake(cluster, target, plan, reach, shown))
+        else:
+            keep(_start(cluster, target, order.situation, plan, reach, shown))
+
+
+def _numbered(say: Say, number: str, text: str) -> None:
+    say(f"{number}: {text}")
+
+
+def _looked(cluster: Cluster, order: Order, reach: Reach) -> tuple[Target, Plan | Wake]:
+    target = found(cluster, order.stack, order.server)
+    if not order.despite_traffic:
+        refuse_traffic(target, reach.metrics)
+    if order.situation == "wake":
+        return target, Wake.planned(target, reach.agent)
+    return target, PLANS[order.situation](cluster, target)
+
+
+def _start(cluster: Cluster, target: Target, situation: str, plan: Plan, reach: Reach, say: Say) -> Record:
+    with PutBack() as back:
+        before = plan.provoke(back, say)
+        it = watched(cluster, target, before, back, say)
+    notes: list[str] = []
+    say("first request")
+    token = _token(reach, it.seen.pod, notes)
+    engine = _engine(target, it.log, notes)
+    restores, primes = (it.name in target.techniques for it in (CACHE_RESTORE, SLEEP_MODE))
+    return record(
+        target,
+        situation,
+        it.seen,
+        folded(it.seen, engine, restores=restores, primes=primes),
+        engine,
+        before=before,
+        restore=it.restore,
+        notes=notes,
+        token=token,
+    )
+
+
+def _token(reach: Reach, pod: str, notes: list[str]) -> float | None:
+    try:
+        return reach.first_token(pod)
+    except Failure as failure:
+        notes.append(str(failure))
+        return None
+
+
+def _engine(target: Target, log: str, notes: list[str]) -> EngineStart | None:
+    """Return what the engine's log says. A start that has cost a node is written down without it, too."""
+    if not log:
+        notes.append("the engine's log cannot be had: its phases are unattributed")
+        return None
+    try:
+        return read(log.splitlines(), target.settings.engine.version)
+    except UnclearError as unclear:
+        notes.append(f"the engine's log: {unclear}: its phases are unattributed")
+        return None
+
+
+def _wake(cluster: Cluster, target: Target, plan: Wake, reach: Reach, say: Say) -> Record:
+    with PutBack() as back:
+        woken = plan.measured(back, say)
+    notes: list[str] = []
+    token = _token(reach, plan.pod["metadata"]["name"], notes)
+    node: Body = cluster.find(f"{NODES}/{plan.pod['spec']['nodeName']}") or {"metadata": {}}
+    return Record(
+        began=woken.began,
+        start="wake",
+        # nothing is taken from a cache: all of it is in the host's memory
+        role="none",
+        source="cluster",
+        subject=subject(target, node["metadata"].get("labels") or {}, None, None),
+        phases={"wake": Span(begin=0.0, end=woken.wake)},
+        total=woken.total,
+        unattributed=round(woken.total - woken.wake, 3),
+        first_token=None if token is None else round(woken.total + token, 3),
+        compile="none",
+        notes=notes,
+    )
