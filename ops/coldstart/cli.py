@@ -7,9 +7,12 @@ from typing import Annotated
 
 import typer
 
-from ops.options import Json, Kubeconfig, ServerName, StackName, Yes
+from ops.coldstart.report.cli import refit, report
+from ops.options import Json, Kubeconfig, ServerName, StackName, Yes, not_empty
 
 coldstart = typer.Typer(help="Where the seconds of a start go.", no_args_is_help=True, rich_markup_mode=None)
+coldstart.command()(report)
+coldstart.command()(refit)
 
 INTERRUPTED = 130
 
@@ -21,11 +24,6 @@ class Situation(StrEnum):
     WARM_NODE = "warm-node"
     RESTART = "restart"
     WAKE = "wake"
-
-
-@coldstart.callback()
-def _group() -> None:
-    """Keep `run` a command of its own while it is the only one."""
 
 
 @coldstart.command()
@@ -52,8 +50,8 @@ def run(
     """
     from ops.cluster.access import connected  # noqa: PLC0415
     from ops.coldstart.measure.run import Order, measured, told  # noqa: PLC0415
-    from ops.coldstart.measure.shown import Sink  # noqa: PLC0415
     from ops.coldstart.measure.ways import ways  # noqa: PLC0415
+    from ops.coldstart.shown import Sink  # noqa: PLC0415
     from ops.consent import agreed  # noqa: PLC0415
     from ops.stack.stack_file import read  # noqa: PLC0415
     from ops.terminal import progress  # noqa: PLC0415
@@ -74,3 +72,47 @@ def run(
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         raise typer.Exit(INTERRUPTED) from None
+
+
+@coldstart.command()
+def parse(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="logs, - for standard input; dumps of the API")],
+    situation: Annotated[
+        Situation, typer.Option("--situation", help="what was there before the start: no log tells")
+    ] = Situation.RESTART,
+    server: Annotated[
+        str | None, typer.Option("--server", callback=not_empty, help="whose start it is: one of `servers`")
+    ] = None,
+    stack: StackName = "dev",
+    engine_version: Annotated[
+        str | None, typer.Option("--engine-version", callback=not_empty, help="of a log that does not say")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="FILE.jsonl", dir_okay=False, help="append each start to a file")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say where the seconds of starts went, from logs that you have.
+
+    Each log is a start: `kubectl logs --timestamps`, a node's file, a collector's JSON. With `kubectl get -o json` of
+    the pod, its node, lease and events beside one log, it is measured from the pod's creation on.
+
+    Example: kubectl logs --timestamps deploy/gemma | python -m ops coldstart parse -
+    """
+    from ops.coldstart.measure.announce import SITUATIONS  # noqa: PLC0415
+    from ops.coldstart.parse import parsed  # noqa: PLC0415
+    from ops.coldstart.server import Server  # noqa: PLC0415
+    from ops.coldstart.shown import Sink  # noqa: PLC0415
+    from ops.failures import UsageError  # noqa: PLC0415
+    from ops.stack.stack_file import read  # noqa: PLC0415
+    from ops.terminal import progress  # noqa: PLC0415
+
+    if situation is Situation.WAKE:
+        raise UsageError("--situation wake: no start of an engine is in it")
+    whose = Server.of(read(stack), server) if server else None
+    sink = Sink(output, as_json=as_json)
+    with progress("logs") as say:
+        say(f"reading {len(files)} file{'s' * (len(files) != 1)}")
+        found = parsed(files, SITUATIONS[situation.value], engine_version, whose)
+    for name, record in found:
+        sink.keep(record, name)

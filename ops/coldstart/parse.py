@@ -1,100 +1,136 @@
-"""`ops coldstart parse`: the starts in logs that somebody has, as records."""
+"""`ops coldstart parse`: the starts in logs and dumps that somebody has, as records."""
 
 import functools
+import re
+import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
 
+from ops.coldstart.dumps import objects, start_of
 from ops.coldstart.log import EngineStart, read_bytes
+from ops.coldstart.measure.seen.fold import folded, is_new
+from ops.coldstart.measure.seen.start import Seen
+from ops.coldstart.measure.written import record as measured
+from ops.coldstart.measure.written import role
 from ops.coldstart.record import Record, Role, Subject
+from ops.coldstart.server import Server
 from ops.failures import RefusedError, UnclearError, UsageError
-from ops.terminal import columns, echo
+from ops.programs import RESTORE_LINE
+from ops.terminal import echo
 from serving.budget.timeline import Start
 
 PIECE = 1 << 20
 """Bytes that are read at once."""
 
+_RESTORED = re.compile(rb"[^\n]*cache-restore: outcome=[^\n]*")
 
-def parsed(name: str, situation: Start, version: str | None) -> Record:
-    """Return the last start in a log.
+
+def parsed(names: Sequence[str], start: Start, version: str | None, server: Server | None) -> list[tuple[str, Record]]:
+    """Return what the files say, with the name of each start's log.
+
+    Each log is a start. With dumps of the API there is one log, and both together are measured as `run` measures.
 
     Args:
-        name: of the file, `-` for standard input.
-        situation: what was there already: an engine's log does not tell.
-        version: of the engine; None: the log says.
+        names: of the files.
+        start: what was there already; neither a log nor a pod tells a restart from a first start on a node.
+        version: of the engine; None: the server's, or what the log says.
+        server: whose starts they are; None: nobody says.
 
     Raises:
-        UsageError: there is no such file, or it cannot be read.
-        RefusedError: the engine failed to start.
-        UnclearError: it has no start that ended, or none of a known version.
+        UsageError: a file cannot be read; dumps without a server or without one log.
+        RefusedError: the engine failed to start, or is another version than the server's; the dumps have no one pod
+            that is Ready, with its node.
+        UnclearError: a file has no start that ended, or none of a known version.
     """
-    with _opened(name) as file:
-        try:
+    version = version or (server.settings.engine.version if server else None)
+    with ExitStack() as ends:
+        paths = {name: _path(name, ends) for name in names}
+        dumps = {name: found for name, path in paths.items() if (found := objects(name, path)) is not None}
+        logs = {name: path for name, path in paths.items() if name not in dumps}
+        if not dumps:
+            both = {name: (_read(name, it, version, server), _restored(it)) for name, it in logs.items()}
+            return [(name, record(name, engine, start, it, server)) for name, (engine, it) in both.items()]
+        if server is None:
+            raise UsageError("dumps of the API need --server: which pod is meant, and what acts on it")
+        if len(logs) != 1:
+            raise UsageError(f"dumps of the API go with one log of the engine; given are {len(logs)}")
+        ((name, path),) = logs.items()
+        seen = start_of((it for found in dumps.values() for it in found), server.name)
+        return [(name, _whole(seen, _read(name, path, version, server), start, _restored(path) or "", server))]
+
+
+def _whole(seen: Seen, engine: EngineStart, start: Start, restored: str, server: Server) -> Record:
+    """Return what dumps and log say together, as `run` would have measured it."""
+    phases = folded(seen, engine, restores=server.restores, primes=server.primes)
+    what: Start = "fresh node" if is_new(seen) else "warm node" if start == "fresh node" else start
+    note = f"the node is older than the pod: no {start}" if what != start and not is_new(seen) else ""
+    return measured(server, what, seen, phases, engine, restore=restored, notes=[note], token=None)
+
+
+def _path(name: str, ends: ExitStack) -> Path:
+    """Return where a file lies; standard input is read twice, so from a copy."""
+    if name != "-":
+        return Path(name)
+    copy = Path(ends.enter_context(tempfile.TemporaryDirectory())) / "log"
+    with copy.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return copy
+
+
+def _read(name: str, path: Path, version: str | None, server: Server | None) -> EngineStart:
+    try:
+        with path.open("rb") as file:
             found = read_bytes(iter(functools.partial(file.read, PIECE), b""), version)
-        except UnclearError as error:
-            raise UnclearError(f"{echo(name)}: {error}") from None
-        except OSError as error:
-            raise UsageError(f"{echo(name)}: {error.strerror}") from None
-    return record(name, found, situation)
+    except UnclearError as error:
+        raise UnclearError(f"{echo(name)}: {error}") from None
+    except OSError as error:
+        raise UsageError(f"{echo(name)}: {error.strerror}") from None
+    if server and server.settings.engine.version != found.version:
+        here = f"servers.{server.name}.engine.version: {server.settings.engine.version}"
+        raise RefusedError(f"{here}; {echo(name)} is a log of vLLM {found.version}")
+    return found
 
 
-def record(name: str, found: EngineStart, situation: Start) -> Record:
-    """Return what a log says as a record. Name and errors are `parsed`'s."""
+def _restored(path: Path) -> str | None:
+    """Return the last line of a restore in a log of all containers; None: there is none."""
+    last = b""
+    with path.open("rb") as file:
+        while piece := file.read(PIECE):
+            last = [last, *_RESTORED.findall(piece + file.readline(PIECE))][-1]
+    return last.decode("utf-8", "replace") or None
+
+
+def record(name: str, found: EngineStart, start: Start, restored: str | None, server: Server | None) -> Record:
+    """Return what a log alone says, as a record. Name and errors are `parsed`'s."""
     if found.total is None:
         last = list(found.spans)[-1] if found.spans else "nothing"
         line = f"{echo(name)}: {'; '.join(found.notes)}; the last that it shows is {last}"
         raise (RefusedError if "the engine failed to start" in found.notes else UnclearError)(line)
+    line_of_restore = RESTORE_LINE.search(restored or "")
+    word = line_of_restore["outcome"] if line_of_restore else None
+    what, unsure = role(server.techniques, word, found.compile) if server else (_role(found), "")
     total = round(found.total, 3)
     return Record(
         began=datetime.fromtimestamp(found.first, UTC) if found.clock == "runtime" else None,
-        start=situation,
-        role=role(found),
+        start=start,
+        role=what,
         source="logs",
-        subject=Subject(engine_version=found.version),
+        subject=server.subject({}, None, None) if server else Subject(engine_version=found.version),
         phases=found.spans,
         total=total,
         unattributed=max(0.0, round(total - sum(span.seconds for span in found.spans.values()), 3)),
+        restore=word,
         compile=found.compile,
         said=found.said,
         restarts=found.restarts,
-        notes=found.notes,
+        notes=tuple(filter(None, [*found.notes, unsure])),
     )
 
 
-def role(found: EngineStart) -> Role:
-    """Return what the start was to the compile cache. A log that does not tell counts as one without."""
+def _role(found: EngineStart) -> Role:
+    """Return what a start was to the compile cache alone: nobody says what else is cached."""
     return "hit" if found.compile == "hit" else "load" if found.compile == "miss" else "none"
-
-
-def table(name: str, found: Record) -> str:
-    """Return a record for people: its phases, and what is left."""
-    rows = [("phase", "begin", "end", "seconds")]
-    rows += [(phase, _seconds(it.begin), _seconds(it.end), _seconds(it.seconds)) for phase, it in found.phases.items()]
-    rows += [
-        ("unattributed", "", "", _seconds(found.unattributed)),
-        ("total", _seconds(0.0), _seconds(found.total), _seconds(found.total)),
-    ]
-    width = [max(len(row[place]) for row in rows) for place in range(4)]
-    aligned = [(row[0], *(cell.rjust(size) for cell, size in zip(row[1:], width[1:], strict=True))) for row in rows]
-    words = {"hit": "a full hit", "miss": "compiled", "none": "does not compile", "unknown": "not told"}
-    head = f"{echo(name)}: vLLM {found.subject.engine_version}, torch.compile: {words[found.compile]}"
-    return "\n".join([head, columns(aligned), *(f"note: {note}" for note in found.notes)])
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.1f}"
-
-
-@contextmanager
-def _opened(name: str) -> Iterator[BinaryIO]:
-    if name == "-":
-        yield sys.stdin.buffer
-        return
-    try:
-        with Path(name).open("rb") as file:
-            yield file
-    except OSError as error:
-        raise UsageError(f"{echo(name)}: {error.strerror}") from None

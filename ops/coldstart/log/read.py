@@ -96,7 +96,7 @@ def read_bytes(pieces: Iterable[bytes], version: str | None = None) -> EngineSta
 
     Args:
         pieces: the log, in pieces of any size; it need not fit into memory.
-        version: of the engine; None: the log says.
+        version: of the engine, for a log that does not say or says one that nobody has read.
 
     Raises:
         UnclearError: there is no start in it, or one of a version that nobody has read.
@@ -142,13 +142,13 @@ def _told(starts: list[_Marks], clock: Clock, version: str | None) -> EngineStar
     last = starts[-1]
     if not set(last.at) - {"asleep", "awake"}:
         raise UnclearError("no start of vLLM in it: no line that any known version prints when it starts")
-    version = (version or last.version or "").partition("+")[0]
+    given, version = version, last.version if last.version in VERSIONS else version or last.version
     if not version:
         raise UnclearError("the log does not say which version of vLLM it is of; --engine-version does")
     if version not in VERSIONS:
         raise UnclearError(f"a log of vLLM {version}; known are {', '.join(VERSIONS)}")
     zero = last.began if last.began is not None else min(last.at.values())
-    notes = list(_notes(last, clock, version, len(starts) - 1))
+    notes = list(_notes(last, clock, given, len(starts) - 1))
     compiled, why = _compile(last, version)
     return EngineStart(
         version=version,
@@ -166,9 +166,9 @@ def _told(starts: list[_Marks], clock: Clock, version: str | None) -> EngineStar
     )
 
 
-def _notes(marks: _Marks, clock: Clock, version: str, restarts: int) -> Iterator[str]:
-    if marks.version and marks.version != version:
-        yield f"the log says version {marks.version}, read as {version}"
+def _notes(marks: _Marks, clock: Clock, given: str | None, restarts: int) -> Iterator[str]:
+    if marks.version and given and marks.version != given:
+        yield f"the log says that it is of vLLM {marks.version}, not {given}"
     if clock == "engine":
         yield "times are the engine's own: whole seconds (kubectl logs --timestamps has better ones)"
     if restarts:

@@ -19,13 +19,14 @@ SITUATIONS: dict[str, Start] = {
 
 def expected_seconds(target: Target, start: Start, kind: InstanceType) -> float:
     """Return how long a start is predicted to take on a type of the server's pool."""
-    return total(predicted(target.situation, target.techniques, start, kind, TECHNIQUES))
+    return total(predicted(target.server.situation, target.server.techniques, start, kind, TECHNIQUES))
 
 
 def slowest(target: Target, start: Start) -> tuple[InstanceType, float]:
     """Return the type of the pool on which a start is predicted to take longest, and the seconds."""
     return max(
-        ((kind, expected_seconds(target, start, kind)) for kind in target.situation.pool.types), key=lambda it: it[1]
+        ((kind, expected_seconds(target, start, kind)) for kind in target.server.situation.pool.types),
+        key=lambda it: it[1],
     )
 
 
@@ -42,23 +43,23 @@ def announcement(
         overhead: seconds beside the start each time: until the pod or the node before has gone.
         instance: the type of the node where it will start; None: Karpenter chooses, so the slowest is told.
     """
-    known = {kind.name: kind for kind in target.situation.pool.types}
+    known = {kind.name: kind for kind in target.server.situation.pool.types}
     if instance in known:
         kind = known[instance]
         seconds = expected_seconds(target, start, kind)
     else:
         kind, seconds = slowest(target, start)
     minutes = (seconds + overhead) / 60 * repeat
-    price = target.situation.pool.price(kind.name, target.stack.region)
+    price = target.server.situation.pool.price(kind.name, target.server.stack.region)
     usd = (
         f"about {minutes / 60 * price.usd:.2f} USD on-demand ({price.source})"
         if price
-        else f"USD unknown: no price of {kind.name} in {target.stack.region} (gpuPools.<name>.prices)"
+        else f"USD unknown: no price of {kind.name} in {target.server.stack.region} (gpuPools.<name>.prices)"
     )
     times = "once" if repeat == 1 else f"{repeat} times, one after another; names below are those of the first"
     text = "\n".join(
         [
-            f"servers.{target.name} in {target.title}, situation {start}, {times}:",
+            f"servers.{target.server.name} in {target.title}, situation {start}, {times}:",
             *(f"  {line}" for line in will),
             f"  predicted: {seconds:.0f} s from pod to ready on {kind.name}, {overhead:.0f} s to get there",
             f"  expected in all: {minutes:.1f} min, {minutes * kind.gpus:.1f} GPU minutes, {usd}",

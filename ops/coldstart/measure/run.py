@@ -18,12 +18,10 @@ from ops.coldstart.measure.reach import Reach
 from ops.coldstart.measure.seen.fold import folded
 from ops.coldstart.measure.target import Target, found, refuse_before_the_clock, refuse_traffic
 from ops.coldstart.measure.watch import watched
-from ops.coldstart.measure.written import record, subject
+from ops.coldstart.measure.written import happened, record, unlike
 from ops.coldstart.record import Record, Span
 from ops.failures import Failure, RefusedError, UnclearError
 from ops.stack.stack_file import Stack
-from serving.techniques.cache_restore import CACHE_RESTORE
-from serving.techniques.front.sleep_mode import SLEEP_MODE
 
 PLANS: dict[str, Callable[[Cluster, Target], Plan]] = {
     "restart": Restart.planned,
@@ -92,7 +90,7 @@ def measured(
         target, plan = _looked(cluster, order, reach)
         if number == 1 and plan.will != agreed.will:
             raise RefusedError(
-                f"servers.{target.name}: its pods or nodes have changed since you were asked: run it again"
+                f"servers.{target.server.name}: its pods or nodes have changed since you were asked: run it again"
             )
         if isinstance(plan, Wake):
             keep(_wake(cluster, target, plan, reach, shown))
@@ -121,16 +119,15 @@ def _start(cluster: Cluster, target: Target, situation: str, plan: Plan, reach: 
     say("first request")
     token = _token(reach, it.seen.pod, notes)
     engine = _engine(target, it.log, notes)
-    restores, primes = (it.name in target.techniques for it in (CACHE_RESTORE, SLEEP_MODE))
+    start = happened(it.seen, before)
     return record(
-        target,
-        situation,
+        target.server,
+        start,
         it.seen,
-        folded(it.seen, engine, restores=restores, primes=primes),
+        folded(it.seen, engine, restores=target.server.restores, primes=target.server.primes),
         engine,
-        before=before,
         restore=it.restore,
-        notes=notes,
+        notes=[unlike(situation, start, it.seen, before), *notes],
         token=token,
     )
 
@@ -149,7 +146,7 @@ def _engine(target: Target, log: str, notes: list[str]) -> EngineStart | None:
         notes.append("the engine's log cannot be had: its phases are unattributed")
         return None
     try:
-        return read(log.splitlines(), target.settings.engine.version)
+        return read(log.splitlines(), target.server.settings.engine.version)
     except UnclearError as unclear:
         notes.append(f"the engine's log: {unclear}: its phases are unattributed")
         return None
@@ -167,7 +164,7 @@ def _wake(cluster: Cluster, target: Target, plan: Wake, reach: Reach, say: Say) 
         # nothing is taken from a cache: all of it is in the host's memory
         role="none",
         source="cluster",
-        subject=subject(target, node["metadata"].get("labels") or {}, None, None),
+        subject=target.server.subject(node["metadata"].get("labels") or {}, None, None),
         phases={"wake": Span(begin=0.0, end=woken.wake)},
         total=woken.total,
         unattributed=round(woken.total - woken.wake, 3),

@@ -12,12 +12,12 @@ from infra.weekly import DAY, WEEK, times
 from ops.cluster import jobs
 from ops.cluster.api import Body, Cluster
 from ops.coldstart.measure.seen.start import is_ready
+from ops.coldstart.server import Server
 from ops.failures import Failure, RefusedError, UnclearError
 from ops.stack.stack_file import Stack
-from serving.budget.predict import in_force
 from serving.idle import ScheduleSettings
-from serving.pod import CONTAINER, Situation
-from serving.server import ServerSettings, situation
+from serving.pod import CONTAINER
+from serving.server import ServerSettings
 
 _REQUESTS = re.compile(r"^vllm:num_requests_(?:running|waiting)(?:\{[^}]*\})? (\S+)", re.MULTILINE)
 """As the agent counts them (serving/scripts/agent/engine_client.py)."""
@@ -27,23 +27,11 @@ _REQUESTS = re.compile(r"^vllm:num_requests_(?:running|waiting)(?:\{[^}]*\})? (\
 class Target:
     """A server whose Deployment is this stack's, and whose pods are all Ready."""
 
-    name: str
+    server: Server
     namespace: str
-    stack: Stack
-    settings: ServerSettings
     deployment: Body
     pods: Sequence[Body]
     """The oldest first."""
-
-    @property
-    def situation(self) -> Situation:
-        """What techniques decide by."""
-        return situation(self.settings, self.stack.settings.pools[self.settings.pool], self.stack.region)
-
-    @property
-    def techniques(self) -> tuple[str, ...]:
-        """All that act on it, its pool's too."""
-        return in_force(self.situation, self.settings.chosen)
 
     @property
     def replicas(self) -> int:
@@ -53,12 +41,12 @@ class Target:
     @property
     def path(self) -> str:
         """Of its Deployment in the API."""
-        return _path(self.namespace, self.name)
+        return _path(self.namespace, self.server.name)
 
     @property
     def title(self) -> str:
         """Of its Deployment, for people."""
-        return f"Deployment {self.namespace}/{self.name}"
+        return f"Deployment {self.namespace}/{self.server.name}"
 
     @property
     def selector(self) -> str:
@@ -94,7 +82,7 @@ def found(cluster: Cluster, stack: Stack, name: str) -> Target:
     if busy := jobs.running(cluster, namespace, [*scheduled, *building]):
         follow = jobs.follow_by_hand(namespace, busy[0])
         raise RefusedError(f"servers.{name}: Job {namespace}/{busy[0]} is running; follow it: {follow}")
-    return Target(name=name, namespace=namespace, stack=stack, settings=settings, deployment=deployment, pods=pods)
+    return Target(server=Server.of(stack, name), namespace=namespace, deployment=deployment, pods=pods)
 
 
 def refuse_before_the_clock(target: Target, minutes: float, now: datetime) -> None:
@@ -108,15 +96,15 @@ def refuse_before_the_clock(target: Target, minutes: float, now: datetime) -> No
     Raises:
         RefusedError: it does.
     """
-    idle = target.settings.idle
+    idle = target.server.settings.idle
     if idle is None:
         return
     left = _minutes_left(idle.schedule, now)
     if left <= minutes:
         raise RefusedError(
-            f"servers.{target.name}.idle.schedule: strikes in {left} min, and the measurement may take"
-            f" {minutes:.0f} min: wait, or suspend the CronJobs {idle_job(target.name, 'stop')} and"
-            f" {idle_job(target.name, 'start')}"
+            f"servers.{target.server.name}.idle.schedule: strikes in {left} min, and the measurement may take"
+            f" {minutes:.0f} min: wait, or suspend the CronJobs {idle_job(target.server.name, 'stop')} and"
+            f" {idle_job(target.server.name, 'start')}"
         )
 
 
@@ -140,7 +128,7 @@ def refuse_traffic(target: Target, metrics: Callable[[str], str]) -> None:
         if count is None:
             raise UnclearError(f"pod {name}: its metrics have no vllm:num_requests_running; {_ANYWAY}")
         if count:
-            raise RefusedError(f"servers.{target.name}: {count:g} requests run or wait in pod {name}; {_ANYWAY}")
+            raise RefusedError(f"servers.{target.server.name}: {count:g} requests run or wait in pod {name}; {_ANYWAY}")
 
 
 _ANYWAY = "--despite-traffic measures all the same, and cuts what runs"

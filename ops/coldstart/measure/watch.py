@@ -69,7 +69,7 @@ def watched(cluster: Cluster, target: Target, before: Before, back: PutBack, say
             leases.append(lease)
         return is_ready(pod)
 
-    until(f"pod {name} to be ready", progress_deadline(target.settings.chosen), ready)
+    until(f"pod {name} to be ready", progress_deadline(target.server.settings.chosen), ready)
     return _whole(cluster, f"{path}/{name}", pods[-1], leases)
 
 

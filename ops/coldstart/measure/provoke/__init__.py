@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from infra.gpu_pools.agreed import TYPE_LABEL
 from ops.cluster.api import Body, Cluster, DeniedError
 from ops.coldstart.measure.put_back import Promise, PutBack
 from ops.coldstart.measure.target import Target
@@ -94,7 +95,7 @@ def scale(cluster: Cluster, target: Target, replicas: int) -> None:
 
 def scaled_down(cluster: Cluster, target: Target, back: PutBack, say: Say, *, to: int) -> Promise:
     """Take pods away, wait until they are gone, and return the promise to bring them back."""
-    name, namespace, replicas = target.name, target.namespace, target.replicas
+    name, namespace, replicas = target.server.name, target.namespace, target.replicas
     promise = back.promise(
         f"replicas of {target.title}: {replicas}",
         f"kubectl -n {namespace} scale deployment/{name} --replicas={replicas}",
@@ -113,7 +114,7 @@ def scaled_down(cluster: Cluster, target: Target, back: PutBack, say: Say, *, to
 
 def grace(target: Target) -> float:
     """Return the seconds that a pod of the server may take to end."""
-    return float(target.settings.shutdown.grace)
+    return float(target.server.settings.shutdown.grace)
 
 
 def node_of(cluster: Cluster, pod: Body) -> Body:
@@ -136,8 +137,4 @@ def uids(pods: Sequence[Body]) -> frozenset[str]:
 
 def instance_of(node: Body) -> str | None:
     """Return a node's instance type."""
-    return (node["metadata"].get("labels") or {}).get(INSTANCE_LABEL)
-
-
-INSTANCE_LABEL = "node.kubernetes.io/instance-type"
-"""Of Kubernetes; Karpenter sets it from the type that it launched."""
+    return (node["metadata"].get("labels") or {}).get(TYPE_LABEL)

@@ -106,8 +106,8 @@ def refuse_several(target: Target, situation: str) -> None:
     """
     if target.replicas > 1:
         raise RefusedError(
-            f"servers.{target.name}.replicas: {target.replicas}; {situation} takes all pods away, and is measured with"
-            " 1; restart and wake are measured with several"
+            f"servers.{target.server.name}.replicas: {target.replicas}; {situation} takes all pods away, and is"
+            " measured with 1; restart and wake are measured with several"
         )
 
 
@@ -126,21 +126,23 @@ def _others(cluster: Cluster, target: Target, node: str) -> list[str]:
         if pod["status"].get("phase") not in {"Succeeded", "Failed"}
         and not any(it["kind"] in {"DaemonSet", "Node"} for it in pod["metadata"].get("ownerReferences") or ())
         and not its <= (pod["metadata"].get("labels") or {}).items()
-        and not gives_way(pod, target.settings.pool)
+        and not gives_way(pod, target.server.settings.pool)
     ]
 
 
 def _with_room(cluster: Cluster, target: Target, node: str) -> list[str]:
     """Return the pool's other nodes that would take the pod."""
-    nodes = cluster.list(NODES, labelSelector=f"{POOL_LABEL}={target.settings.pool}")
+    nodes = cluster.list(NODES, labelSelector=f"{POOL_LABEL}={target.server.settings.pool}")
     others = [it for it in nodes if it["metadata"]["name"] != node and is_open(it)]
     if not others:
         return []
-    running = [it for it in pods(cluster) if not gives_way(it, target.settings.pool)]
+    running = [it for it in pods(cluster) if not gives_way(it, target.server.settings.pool)]
     found = []
     for other in others:
         name = other["metadata"]["name"]
         used = sum(gpus(it["spec"]) for it in running if it["spec"].get("nodeName") == name)
-        if used + target.settings.engine.tensor_parallel <= int(other["status"]["allocatable"].get(GPU_RESOURCE, 0)):
+        if used + target.server.settings.engine.tensor_parallel <= int(
+            other["status"]["allocatable"].get(GPU_RESOURCE, 0)
+        ):
             found.append(name)
     return found

@@ -13,7 +13,6 @@ from ops.coldstart.measure.put_back import Promise, PutBack
 from ops.coldstart.measure.reach import Agent
 from ops.coldstart.measure.target import Target
 from ops.failures import RefusedError, UnclearError
-from serving.front import CONTROL_PORT
 from serving.techniques.front.sleep_mode import SLEEP_MODE
 
 LOOK = 0.05
@@ -50,8 +49,8 @@ class Wake:
         Raises:
             RefusedError: the server cannot sleep.
         """
-        if SLEEP_MODE.name not in target.techniques:
-            raise RefusedError(f"servers.{target.name}.techniques: no {SLEEP_MODE.name}, so there is no wake")
+        if SLEEP_MODE.name not in target.server.techniques:
+            raise RefusedError(f"servers.{target.server.name}.techniques: no {SLEEP_MODE.name}, so there is no wake")
         return Wake(target=target, pod=target.pods[-1], agent=agent)
 
     @property
@@ -65,7 +64,7 @@ class Wake:
     @property
     def overhead(self) -> float:
         """Seconds that it may drain before it sleeps, at most."""
-        return float(self.target.settings.sleep.drain_seconds)
+        return float(self.target.server.settings.sleep.drain_seconds)
 
     def measured(self, back: PutBack, say: Say) -> Woken:
         """Put it to sleep, wake it, and return what that took.
@@ -95,15 +94,15 @@ class Wake:
         return Woken(began=began, total=round(total, 3), wake=round(wake, 3))
 
     def _promise(self, back: PutBack, what: str, order: str, give: Callable[[Agent], object]) -> Promise:
-        name = self.pod["metadata"]["name"]
-        forward = f"kubectl -n {self.target.namespace} port-forward pod/{name} {CONTROL_PORT}"
+        name, server = self.pod["metadata"]["name"], self.target.server
+        by_hand = f"python -m ops {order} --server {server.name} --stack {server.stack.name} --pod {name} --yes"
 
         def act() -> None:
             # in a connection of its own: the one of the measurement has ended by then
             with self.agent(name) as agent:
                 give(agent)
 
-        return back.promise(what, f"{forward} & curl -s -X POST localhost:{CONTROL_PORT}/{order}", act)
+        return back.promise(what, by_hand, act)
 
     def _asleep(self, agent: Agent, name: str) -> None:
         deadline = time.monotonic() + self.overhead + LONGEST_SLEEP

@@ -57,7 +57,7 @@ class WarmNode:
             RefusedError: the pool's limit has no room for another node.
         """
         refuse_several(target, "warm-node")
-        name, pool = target.settings.pool, target.situation.pool
+        name, pool = target.server.settings.pool, target.server.situation.pool
         if pool.capacity.static:
             raise RefusedError(
                 f"gpuPools.{name}.capacity: static: Karpenter makes no node for a pod there, and what lies on those"
@@ -78,7 +78,7 @@ class WarmNode:
             pod=pod,
             node=node_of(cluster, pod),
             open=[it["metadata"]["name"] for it in nodes if is_open(it)],
-            holder=f"{target.name}-coldstart-holder",
+            holder=f"{target.server.name}-coldstart-holder",
         )
 
     @property
@@ -90,7 +90,7 @@ class WarmNode:
             " ready",
             f"{self.target.title} is scaled from 1 to 0 and back: pod {self.pod['metadata']['name']} is deleted on node"
             f" {self.node['metadata']['name']}, which costs until Karpenter has taken it away (consolidateAfter"
-            f" {self.target.situation.pool.consolidate_after})",
+            f" {self.target.server.situation.pool.consolidate_after})",
         ]
 
     @property
@@ -111,7 +111,7 @@ class WarmNode:
         holder = self._holder(back)
         say("waiting for a node for the pause pod")
         until("a node for the pause pod", NODE_LIMIT, self._stands)
-        if PREPULL in self.target.situation.pool.techniques:
+        if PREPULL in self.target.server.situation.pool.techniques:
             say("waiting for the node to have the image")
             until("the node to have the engine's image", PULL_LIMIT, self._has_image)
         promise = scaled_down(self.cluster, self.target, back, say, to=0)
@@ -164,11 +164,11 @@ class WarmNode:
 
 def pause_pod(target: Target, name: str) -> Body:
     """Return a pod of the pool's pause pods' kind, as large as the server, on a node of its own."""
-    stack, pool = target.stack, target.settings.pool
+    stack, pool = target.server.stack, target.server.settings.pool
     place = Place(partition_of(stack.region), stack.region, stack.settings.account.id)
     image = rewritten(PAUSE_IMAGE, image_cache_facts(stack.settings.image_cache, place))
-    size = pool_demand(pool, {target.name: target.settings})[target.name].each
-    template: dict[str, Any] = deployment(pool, target.situation.pool, size, image, WARM_NODES)["template"]
+    size = pool_demand(pool, {target.server.name: target.server.settings})[target.server.name].each
+    template: dict[str, Any] = deployment(pool, target.server.situation.pool, size, image, WARM_NODES)["template"]
     return {
         "apiVersion": "v1",
         "kind": "Pod",

@@ -50,7 +50,8 @@ def fast(monkeypatch):
 
 def measured(agent, *, drain=1):
     settings = SimpleNamespace(sleep=SimpleNamespace(drain_seconds=drain))
-    target = SimpleNamespace(name="gemma", namespace="n", settings=settings)
+    stack = SimpleNamespace(name="dev")
+    target = SimpleNamespace(namespace="n", server=SimpleNamespace(name="gemma", settings=settings, stack=stack))
     plan = Wake(target=target, pod={"metadata": {"name": "p"}}, agent=agent)
     with PutBack() as back:
         return plan.measured(back, lambda _: None)

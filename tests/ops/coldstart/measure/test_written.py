@@ -11,9 +11,10 @@ from ops.coldstart.measure.provoke import Before
 from ops.coldstart.measure.seen.events import Pulled
 from ops.coldstart.measure.seen.fold import folded
 from ops.coldstart.measure.seen.start import Node
-from ops.coldstart.measure.shown import table
 from ops.coldstart.measure.target import Target, refuse_before_the_clock
-from ops.coldstart.measure.written import happened, record, role, subject
+from ops.coldstart.measure.written import happened, record, role, unlike
+from ops.coldstart.server import Server
+from ops.coldstart.shown import table
 from ops.failures import RefusedError
 from ops.stack.stack_file import read
 from serving.techniques import TECHNIQUES
@@ -60,28 +61,22 @@ def test_where_the_pod_came_decides_what_start_it_was():
 
 @pytest.fixture
 def target(folder):
-    stack = read("dev")
-    return Target(
-        name="gemma",
-        namespace="inference",
-        stack=stack,
-        settings=stack.server("gemma"),
-        deployment={"spec": {"replicas": 1}},
-        pods=[],
-    )
+    server = Server.of(read("dev"), "gemma")
+    return Target(server=server, namespace="inference", deployment={"spec": {"replicas": 1}}, pods=[])
 
 
 def written(target, asked="restart", restore="", **more):
     it = seen(**more)
+    before = Before(pods=frozenset(), node="old")
+    start = happened(it, before)
     return record(
-        target,
-        asked,
+        target.server,
+        start,
         it,
         folded(it, engine(), restores=True, primes=False),
         engine(),
-        before=Before(pods=frozenset(), node="old"),
         restore=restore,
-        notes=[],
+        notes=[unlike(asked, start, it, before)],
         token=0.061,
     )
 
@@ -93,7 +88,7 @@ def test_a_start_that_became_another_is_written_down_as_what_it_was(target):
     assert made.first_token == 140.061
     assert made.began == datetime.fromtimestamp(ZERO, UTC)
     assert made.subject.fingerprint
-    assert list(made.subject.techniques) == [it for it in TECHNIQUES if it in target.techniques]
+    assert list(made.subject.techniques) == [it for it in TECHNIQUES if it in target.server.techniques]
 
 
 def test_a_warm_node_that_was_not_empty_is_told(target):
@@ -115,15 +110,15 @@ def test_people_see_phases_the_rest_and_what_to_know(target):
 
 
 def test_labels_of_a_node_that_is_not_karpenters_are_unknown_and_no_error(target):
-    assert subject(target, {"karpenter.sh/capacity-type": "block"}, None, None).capacity is None
+    assert target.server.subject({"karpenter.sh/capacity-type": "block"}, None, None).capacity is None
 
 
 def test_minutes_and_money_are_multiplied_and_an_unknown_price_is_said(target):
-    (kind, *_) = target.situation.pool.types
+    (kind, *_) = target.server.situation.pool.types
     seconds = expected_seconds(target, "restart", kind)
     text, minutes = announcement(target, "restart", ["x"], repeat=3, overhead=80.0, instance=kind.name)
     assert minutes == pytest.approx((seconds + 80) / 60 * 3)
-    price = target.situation.pool.price(kind.name, target.stack.region)
+    price = target.server.situation.pool.price(kind.name, target.server.stack.region)
     usd = (
         f"about {minutes / 60 * price.usd:.2f} USD on-demand ({price.source})"
         if price
@@ -141,10 +136,7 @@ def test_minutes_and_money_are_multiplied_and_an_unknown_price_is_said(target):
 def test_a_clock_that_strikes_in_the_middle_forbids_it(edit, folder):
     schedule = {"stop": "0 20 * * mon-fri", "start": "30 7 * * mon-fri", "timeZone": "Asia/Seoul"}
     edit(lambda settings: settings["servers"]["gemma"].update(idle={"schedule": schedule}))
-    stack = read("dev")
-    target = Target(
-        name="gemma", namespace="inference", stack=stack, settings=stack.server("gemma"), deployment={}, pods=[]
-    )
+    target = Target(server=Server.of(read("dev"), "gemma"), namespace="inference", deployment={}, pods=[])
     # 19:50 in Seoul on a Monday
     now = datetime(2026, 11, 30, 10, 50, tzinfo=UTC)
     refuse_before_the_clock(target, 9.0, now)

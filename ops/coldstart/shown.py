@@ -27,17 +27,16 @@ class Sink:
             except OSError as error:
                 raise UsageError(f"--output {echo(str(path))}: {error.strerror}") from None
 
-    def keep(self, record: Record) -> None:
-        """Write and print it."""
+    def keep(self, record: Record, title: str = "") -> None:
+        """Write and print it. `title`: of where it is from; empty: its server."""
         if self._file is not None:
             self._file.write(f"{record.line()}\n")
             self._file.flush()
-        typer.echo(record.line() if self._json else table(record))
+        typer.echo(record.line() if self._json else table(record, title))
 
 
-def table(record: Record) -> str:
+def table(record: Record, title: str = "") -> str:
     """Return a start as people read it: a line for each phase, the sum, and what there is to know."""
-    began = record.began.isoformat(timespec="seconds") if record.began else ""
     subject = record.subject
     rows = [[phase, f"{span.seconds:8.1f} s"] for phase, span in record.phases.items()]
     rows.append(["unattributed", f"{record.unattributed:8.1f} s"])
@@ -48,7 +47,9 @@ def table(record: Record) -> str:
     facts = [f"caches: {record.role}", f"compile: {record.compile}", f"image: {record.pull}"]
     facts += [f"restore: {record.restore}"] if record.restore else []
     where = ", ".join(filter(None, (subject.instance_type, subject.capacity, subject.zone)))
-    head = f"{subject.server}: {record.start} at {began} on {where or 'a node without labels'}; {', '.join(facts)}"
+    began = f" at {record.began.isoformat(timespec='seconds')}" if record.began else ""
+    on = f" on {where or 'a node without labels'}" if record.source == "cluster" else f", vLLM {subject.engine_version}"
+    head = f"{title or subject.server}: {record.start}{began}{on}; {', '.join(facts)}"
     return "\n".join(
         [head, *(f"  {line}" for line in columns(rows).splitlines()), *(f"  note: {it}" for it in record.notes)]
     )
