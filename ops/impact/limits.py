@@ -131,17 +131,21 @@ def _allowed(was: float, limit: Limit) -> float:
 def _cold(impact: Impact, _: Limit) -> _Said:
     for server in impact.servers:
         if server.cache and server.cache.cold:
-            yield f"server {server.name}: its cache key moves: {', '.join(server.cache.moved)}", True
+            moves = f"its cache key moves: {', '.join(server.cache.moved)}"
+            yield f"server {server.name}: {'it keeps no cache' if server.cache.outcome == 'given up' else moves}", True
 
 
 def _downtime(impact: Impact, limit: Limit) -> _Said:
     for server in impact.servers:
         for it in server.interruptions:
-            if it.seconds is None:
-                yield f"cannot tell: nobody knows how long server {server.name} takes for this start: {it.start}", False
-            elif it.seconds > limit.number:
+            # without the time of a compile it is no less than the predicted start
+            least = it.predicted if it.seconds is None else it.seconds
+            if least is not None and least > limit.number:
                 when = "at the rollout" if it.when == "rollout" else "when its node is replaced"
-                yield f"server {server.name}: nothing serves for {it.seconds:g} s {when}", True
+                more = "at least " if it.seconds is None else ""
+                yield f"server {server.name}: nothing serves for {more}{least:g} s {when}", True
+            elif it.seconds is None:
+                yield f"cannot tell: nobody knows how long server {server.name} takes for this start: {it.start}", False
 
 
 def _drift(impact: Impact, limit: Limit) -> _Said:

@@ -72,10 +72,10 @@ def _checkout(revision: str, option: str, *, proposed: bool) -> Iterator[Checkou
 
 def _has(side: Checkout, stack: str) -> None:
     file = f"Pulumi.{stack}.yaml"
-    if not (side.folder / file).is_file():
-        names = sorted(
-            it.name.removeprefix("Pulumi.").removesuffix(".yaml") for it in side.folder.glob("Pulumi.*.yaml")
-        )
+    # looked up and not opened: what is too long for a file's name is none, and no error
+    there = sorted(it.name for it in side.folder.glob("Pulumi.*.yaml") if it.is_file())
+    if file not in there:
+        names = [it.removeprefix("Pulumi.").removesuffix(".yaml") for it in there]
         expected = ", ".join(names) or "a folder with stack files"
         raise UsageError(f"--stack {echo(stack)}: {side.title} has no {echo(file)}; expected {expected}")
 

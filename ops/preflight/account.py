@@ -57,7 +57,7 @@ def _refused(asked: Asked, error: ClientError) -> Exception:
             f"{said}; the account has {region} ({opened}): use a session from a regional STS endpoint"
             " (AWS_STS_REGIONAL_ENDPOINTS=regional)"
         )
-    return UnclearError(f"{said}; log in again")
+    return UnclearError(f"{said}; {'log in again' if code in EXPIRED else 'run again later'}")
 
 
 def opt_in(asked: Asked) -> str | NoAnswer | None:

@@ -65,11 +65,16 @@ def report(
     """
     say("whose credentials")
     found: dict[str, Sequence[Finding]] = {FIRST: list(first(asked))}
+    say(_how_far(checks, found))
     for name, findings in _side_by_side(checks, asked):
         found[name] = findings
-        left = [each for each in checks if each not in found]
-        say(f"{len(checks) - len(left)} of {len(checks)}" + (f", waiting for {', '.join(left)}" if left else ""))
+        say(_how_far(checks, found))
     return {name: found[name] for name in (FIRST, *checks)}
+
+
+def _how_far(checks: Mapping[str, Check], found: Report) -> str:
+    left = [each for each in checks if each not in found]
+    return f"{len(checks) - len(left)} of {len(checks)}" + (f", waiting for {', '.join(left)}" if left else "")
 
 
 def _side_by_side(checks: Mapping[str, Check], asked: Asked) -> Iterator[tuple[str, Sequence[Finding]]]:

@@ -71,6 +71,7 @@ def _server(it: Server) -> dict[str, Any]:
         }
         if it.pods
         else None,
+        "evicted": it.evicted,
         "interruptions": [asdict(each) for each in it.interruptions],
         "predicted": {"before": _starts(it.before), "after": _starts(it.after)},
     }

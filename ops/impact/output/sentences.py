@@ -48,9 +48,11 @@ def _points(server: Server) -> Iterator[str]:
         yield "nothing serves for a time that is not known"
     elif lasting:
         yield f"nothing serves for up to {max(it for it in lasting if it is not None):.0f} s"
+    elif server.evicted:
+        yield "its pods go with their nodes one at a time, it serves on"
     elif server.pods and server.pods.restart:
         yield "it serves on"
-    if not server.pods or (not server.pods.restart and not lasting):
+    else:
         yield "pods stay"
 
 
@@ -58,6 +60,8 @@ def _cache(server: Server, cache: Cache, impact: Impact) -> str:
     moved = _some([Change(name, *pair) for name, pair in cache.moved.items()])
     if cache.outcome == "none":
         return f"cache: it keeps none, so every start compiles, as before ({moved})"
+    if cache.outcome == "given up":
+        return "cache: it keeps none any more, so every start compiles from now on"
     if cache.outcome == "built as candidate":
         return (
             f"cache: the key moves ({moved}) to that of its candidate: no cold compile when that was built"

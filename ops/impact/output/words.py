@@ -9,6 +9,9 @@ from ops.impact.leaves import Change
 _LONGEST = 60
 """Characters of a value."""
 
+_LED = 20
+"""Characters of a beginning that two values have in common before they differ."""
+
 
 def code(text: str, longest: int = 160) -> str:
     """Return a text as code, which no sign in it can end."""
@@ -24,8 +27,14 @@ def value(it: JsonValue) -> str:
 
 
 def changed(change: Change) -> str:
-    """Return what a leaf was and is."""
-    return f"{value(change.before)} -> {value(change.after)}"
+    """Return what a leaf was and is. Of two long texts that begin alike the beginning is left out, not what differs."""
+    was, now = change.before, change.after
+    if isinstance(was, str) and isinstance(now, str) and max(len(was), len(now)) > _LONGEST:
+        pairs = enumerate(zip(was, now, strict=False))
+        alike = next((place for place, (old, new) in pairs if old != new), min(len(was), len(now)))
+        if alike > _LED:
+            was, now = f"...{was[alike - _LED :]}", f"...{now[alike - _LED :]}"
+    return f"{value(was)} -> {value(now)}"
 
 
 def seconds(number: float | None) -> str:

@@ -1,5 +1,6 @@
 """Revisions: which commit a name stands for, and its files in a folder that goes again."""
 
+import os
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -11,6 +12,9 @@ from ops.terminal import echo
 
 _NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 """A user's hook for checkouts is not asked: it may install packages, or refuse."""
+
+_NOT_INHERITED = frozenset({"GIT_INDEX_FILE"})
+"""In a hook it is the index of the commit that is being made: the checkout would overwrite what is committed."""
 
 
 def commit(revision: str, option: str) -> str:
@@ -59,8 +63,16 @@ def checked_out(of: str, option: str) -> Iterator[Path]:
 
 def _git(*arguments: str, asked: str, must: bool = False) -> str:
     """Return what git answers; nothing when it refuses, unless it `must`."""
+    environment = {name: value for name, value in os.environ.items() if name not in _NOT_INHERITED}
     try:
-        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False, errors="replace")  # noqa: S603, S607 - no shell
+        done = subprocess.run(  # noqa: S603 - no shell
+            ["git", *arguments],  # noqa: S607
+            capture_output=True,
+            text=True,
+            check=False,
+            errors="replace",
+            env=environment,
+        )
     except FileNotFoundError:
         raise UnclearError(f"{asked}: git is not on PATH") from None
     except (OSError, ValueError) as error:  # ValueError: a zero byte in it

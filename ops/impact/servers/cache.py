@@ -18,9 +18,9 @@ from serving.techniques import TECHNIQUES
 from serving.techniques.cache_restore import CACHE_RESTORE
 from serving.techniques.node_cache import NODE_CACHE
 
-Outcome = Literal["stays", "moves", "built as candidate", "none"]
+Outcome = Literal["stays", "moves", "built as candidate", "none", "given up"]
 """`built as candidate`: the key moves to that of the other revision's candidate, whose cache can be there already.
-`none`: the server keeps no cache, so every start compiles, before and after."""
+`none`: the server keeps no cache, so every start compiles, before and after. `given up`: it kept one before."""
 
 _CANDIDATE = ("version", "image", "args")
 """Keys of `engine` that a candidate can have."""
@@ -64,29 +64,35 @@ class Cache:
     @property
     def cold(self) -> bool:
         """Whether the next starts compile what the ones before did not have to."""
-        return self.outcome == "moves"
+        return self.outcome in {"moves", "given up"}
 
 
-def cache(server: str, techniques: frozenset[str], before: Side, after: Side, misses: Misses | None) -> Cache:
+def cache(
+    server: str, techniques: tuple[frozenset[str], frozenset[str]], before: Side, after: Side, misses: Misses | None
+) -> Cache:
     """Return what happens to a server's cache, which both revisions have.
 
     Args:
         server: its name.
-        techniques: of the proposed revision.
+        techniques: of the one and of the other.
         before: a revision, with the keys of all servers whose cache moves.
         after: the proposed one, likewise.
         misses: what a start without its cache costs; None when this checkout cannot read the stack file.
     """
     old, new = before.keys.get(server), after.keys.get(server)
-    restores = CACHE_RESTORE.name in techniques
-    if old is None or new is None or old.exact == new.exact:
-        outcome: Outcome = "stays"
-    elif NODE_CACHE.name not in techniques:
+    restored, restores = (CACHE_RESTORE.name in it for it in techniques)
+    kept, keeps = (NODE_CACHE.name in it for it in techniques)
+    if kept and not keeps:
+        outcome: Outcome = "given up"
+    elif old is None or new is None or old.exact == new.exact:
+        outcome = "stays"
+    elif not keeps:
         outcome = "none"
     else:
         outcome = "built as candidate" if before.candidates.get(server) == new.exact else "moves"
     moved = difference(old.facts, new.facts) if old and new else {}
-    base_stays = restores and (old is None or new is None or old.base == new.base)
+    # what restored nothing before has published nothing
+    base_stays = restored and restores and (old is None or new is None or old.base == new.base)
     longer = None if misses is None else misses.compile if base_stays else misses.all
     return Cache(
         outcome=outcome,

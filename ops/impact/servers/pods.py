@@ -9,6 +9,7 @@ from infra.naming import TECHNIQUES_ANNOTATION
 from ops.impact.leaves import Change, changes
 from ops.impact.plan import DEPLOYMENT, Plan, Resource
 from serving.budget.timeline import Start
+from serving.techniques.local_weights import WEIGHTS
 
 Rollout = Literal["recreate", "surge"]
 
@@ -26,6 +27,8 @@ class Pods:
     """The Deployment itself is deleted and made again."""
     start: Start
     """What the new pods find."""
+    fetches: bool
+    """But for the model's copy, which the node has of another revision or not at all (local-weights)."""
     rollout: Rollout
     replicas: tuple[int, int]
     gpus: int
@@ -64,6 +67,7 @@ def pods(before: Resource, after: Resource, plan: Plan, gone: frozenset[str]) ->
         changed=found,
         replaced=replaced,
         start=_start(old, new, gone),
+        fetches=_weights(new) not in {None, _weights(old)},
         rollout=rollout(after),
         replicas=(replicas(before), replicas(after)),
         gpus=gpus(after),
@@ -98,6 +102,13 @@ def _start(old: Mapping[str, Any], new: Mapping[str, Any], gone: frozenset[str])
         return "fresh node"
     # the node has another image, or none: it pulls
     return "warm node" if _images(new) - _images(old) else "restart"
+
+
+def _weights(template: Mapping[str, Any]) -> str | None:
+    """Return the folder on the node that has the model's copy; None where a pod wants none."""
+    volumes = {str(it.get("name")): it for it in _pod(template).get("volumes") or []}
+    found = (volumes.get(WEIGHTS, {}).get("hostPath") or {}).get("path")
+    return None if found is None else str(found)
 
 
 def _images(template: Mapping[str, Any]) -> set[str]:

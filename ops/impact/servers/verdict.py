@@ -40,14 +40,18 @@ class Server:
     pods: Pods | None
     """None likewise."""
     interruptions: tuple[Interruption, ...]
+    evicted: bool
+    """Its pods stay as they are and go with their nodes, which are replaced."""
     before: Starts | None
     after: Starts | None
 
     @property
     def untouched(self) -> bool:
-        """Whether it neither loses its cache nor a pod, and is expected to start as fast as before."""
-        quiet = self.cache and self.cache.outcome == "stays" and self.pods and not self.pods.restart
-        return bool(quiet) and not self.interruptions and self.before == self.after
+        """Whether it keeps its cache and its pods, as many as before, and is expected to start as fast as before."""
+        if not self.cache or not self.pods or self.cache.outcome != "stays" or self.evicted:
+            return False
+        was, now = self.pods.replicas
+        return was == now and not self.pods.restart and not self.interruptions and self.before == self.after
 
 
 def servers(before: Side, after: Side, drifting: tuple[Drift, ...], misses: Mapping[str, Misses]) -> tuple[Server, ...]:
@@ -70,12 +74,14 @@ def _server(name: str, before: Side, after: Side, drifting: Mapping[str, Drift],
     predicted = starts(new)
     its_cache = its_pods = None
     interruptions: tuple[Interruption, ...] = ()
+    evicted = False
     if old is not None and new is not None and was is not None and now is not None:
         gone = frozenset(it.pool for it in drifting.values() if it.gone)
-        its_cache = cache(name, techniques(now), before, after, misses)
+        its_cache = cache(name, (techniques(was), techniques(now)), before, after, misses)
         its_pods = pods(was, now, after.plan, gone)
         drift = drifting.get(pool(now))
         interruptions = tuple(_interruptions(its_pods, its_cache, drift, predicted, replicas(was)))
+        evicted = drift is not None and not drift.stays and not its_pods.restart
     standing = now or was
     return Server(
         name=name,
@@ -84,6 +90,7 @@ def _server(name: str, before: Side, after: Side, drifting: Mapping[str, Drift],
         cache=its_cache,
         pods=its_pods,
         interruptions=interruptions,
+        evicted=evicted,
         before=starts(old),
         after=predicted,
     )
@@ -94,7 +101,7 @@ def _interruptions(
 ) -> Iterator[Interruption]:
     """Yield when nothing serves. One pod of several goes at a time with its node, so the others serve."""
     if its.restart and standing and (its.rollout == "recreate" or its.replaced):
-        yield _interruption("rollout", its.start, of_cache, predicted)
+        yield _interruption("rollout", its.start, of_cache, predicted, fetches=its.fetches)
     if drift and its.replicas[1] == 1:
         if drift.gone and not its.restart:
             yield _interruption("rollout", "fresh node", of_cache, predicted)
@@ -102,8 +109,19 @@ def _interruptions(
             yield _interruption("drift", "fresh node", of_cache, predicted)
 
 
-def _interruption(when: When, start: Start, of_cache: Cache, predicted: Starts | None) -> Interruption:
-    seconds = predicted.seconds.get(start) if predicted else None
+def _interruption(
+    when: When, start: Start, of_cache: Cache, predicted: Starts | None, *, fetches: bool = False
+) -> Interruption:
+    seconds = _predicted(predicted, start, fetches=fetches) if predicted else None
     longer = None if of_cache.longer is None else max(0.0, of_cache.longer.get(start, 0.0))
     whole = None if seconds is None or longer is None else round(seconds + longer, 1)
     return Interruption(when=when, start=start, seconds=whole, predicted=seconds)
+
+
+def _predicted(starts: Starts, start: Start, *, fetches: bool) -> float | None:
+    found = starts.seconds.get(start)
+    if found is None or start != "restart" or not fetches:
+        return found
+    # the weights come as on a node that has never had them
+    here, anew = (starts.phases.get(it, {}).get("weights", 0.0) for it in ("restart", "warm node"))
+    return round(found - here + anew, 1)

@@ -1,6 +1,7 @@
 """Quotas of vCPUs: what the stack file can take against what the account may have and has in use."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -19,6 +20,20 @@ IN_NEITHER = ("capacity-block", "scheduled")
 """Lifecycles of instances whose vCPUs are bought ahead (EC2 user guide, Capacity Blocks: not in On-Demand limits)."""
 
 _NOT_THERE = "NoSuchResourceException"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Own:
+    """What this stack's own nodes are known by."""
+
+    tag: str
+    reserved: Collection[str]
+    """Reservations that its pools name. They are no part of what it needs (need.py), whoever uses them."""
+
+    def needs(self, instance: Mapping[str, Any]) -> bool:
+        """Whether an instance is a node within what the stack needs."""
+        tags = {tag["Key"] for tag in instance.get("Tags", ())}
+        return self.tag in tags and instance.get("CapacityReservationId") not in self.reserved
 
 
 def check(asked: Asked) -> Iterator[Finding]:
@@ -49,7 +64,8 @@ def check(asked: Asked) -> Iterator[Finding]:
 
     place = Place(partition_of(asked.stack.region), asked.stack.region, settings.account.id)
     tag = Scope(place=place, cluster=settings.name).cluster_tag
-    used = _used(running, held, vcpus, tag)
+    reserved = {each for it in settings.pools.values() if it.capacity.reserved for each in it.capacity.reserved.ids}
+    used = _used(running, held, vcpus, Own(tag=tag, reserved=reserved))
     client = asked.aws.client("service-quotas")
     for quota, its in needs.items():
         yield finding(quota, its, value(client, quota.code), used, asked.stack.region)
@@ -59,13 +75,13 @@ def _used(
     running: list[Mapping[str, Any]] | NoAnswer,
     held: list[Mapping[str, Any]] | NoAnswer,
     vcpus: Mapping[str, int] | NoAnswer,
-    tag: str,
+    ours: Own,
 ) -> Mapping[str, int] | NoAnswer:
     if isinstance(running, NoAnswer):
         return running
     if isinstance(held, NoAnswer):
         return held
-    return vcpus if isinstance(vcpus, NoAnswer) else in_use(running, held, vcpus, own_tag=tag)
+    return vcpus if isinstance(vcpus, NoAnswer) else in_use(running, held, vcpus, ours)
 
 
 def by_quota(parts: Iterable[tuple[Quota | None, Part]]) -> Mapping[Quota, Sequence[Part]]:
@@ -81,24 +97,23 @@ def in_use(
     running: Iterable[Mapping[str, Any]],
     held: Iterable[Mapping[str, Any]],
     vcpus: Mapping[str, int],
-    *,
-    own_tag: str,
+    ours: Own,
 ) -> Mapping[str, int]:
     """Return the vCPUs in use, by code of quota: of everybody in the account but this stack.
 
-    Its own nodes are within what it needs, and would be counted twice.
+    Its own nodes are within what it needs, and would be counted twice; those in its reservations are not.
 
     Args:
         running: instances, as DescribeInstances has them.
         held: capacity reservations. What of them no instance uses counts as if one did.
         vcpus: of each type.
-        own_tag: the tag that this stack's nodes have.
+        ours: how this stack's nodes are known.
     """
     found: dict[str, int] = {}
     for it in running:
         lifecycle = it.get("InstanceLifecycle", "")
-        own = own_tag in {tag["Key"] for tag in it.get("Tags", ())}
         quota = quota_of(it["InstanceType"], "spot" if lifecycle == "spot" else "on-demand")
+        own = ours.needs(it)
         if quota and not own and lifecycle not in IN_NEITHER:
             found[quota.code] = found.get(quota.code, 0) + _vcpus(it, vcpus)
     for it in held:

@@ -1,4 +1,4 @@
-"""Whether each image that the servers run is where its reference says."""
+"""Whether each image that the servers run, and Karpenter's, is where its reference says."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,11 +16,15 @@ NOT_THERE = dict.fromkeys(("RepositoryNotFoundException", "ImageNotFoundExceptio
 
 
 def check(asked: Asked, registries: Registries = Registries()) -> Iterator[Finding]:  # noqa: B008 - immutable
-    """Ask each image's registry, and yield a finding for each image: engines, candidates, what runs beside them."""
+    """Ask each image's registry, and yield a finding for each image: engines, candidates, what runs beside, Karpenter.
+
+    Without Karpenter there is no node, and its digest may be the stack file's own.
+    """
     stack = asked.stack
     place = Place(partition_of(stack.region), stack.region, stack.settings.account.id)
     facts = image_cache_facts(stack.settings.image_cache, place)
-    for text, whose in references(stack.settings.servers).items():
+    karpenter = "{repository}:{tag}@{digest}".format_map(stack.settings.karpenter.image)
+    for text, whose in {**references(stack.settings.servers), karpenter: ["karpenter"]}.items():
         image = upstream(image_reference(text), facts)
         if image.registry == facts.registry:
             yield own_finding(text, whose, image, _own(asked, image))
@@ -61,7 +65,7 @@ def finding(text: str, whose: Sequence[str], said: Said) -> Finding:
         said: the answer.
     """
     if said.there is None:
-        return unknown(text, said.detail, "reach the registry from here, then run again")
+        return unknown(text, said.detail, said.fix)
     if not said.there:
         return fail(text, said.detail, f"correct {', '.join(whose)}")
     return ok(text, said.detail or "there")

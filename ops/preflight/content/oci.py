@@ -44,6 +44,8 @@ class Said:
     """None: it does not tell."""
     detail: str
     """Its digest, or what the registry said instead."""
+    fix: str = "reach the registry from here, then run again"
+    """What to do when it does not tell."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,11 @@ class Registries:
             return Said(True, said.headers.get("Docker-Content-Digest") or "")
         if said.status == 404:
             return Said(False, f"{host} has no {image.path}:{name}")
-        why = {401: "private, or not there", 403: "private, or not there", 429: "too many requests"}
-        return Said(None, f"{host} answers {said.status}" + (f": {why[said.status]}" if said.status in why else ""))
+        if said.status in {401, 403}:
+            look = f"look with a login of your own: docker manifest inspect {image}"
+            return Said(None, f"{host} answers {said.status}: private, or not there", look)
+        busy = ": too many requests" if said.status == 429 else ""
+        return Said(None, f"{host} answers {said.status}{busy}", "run again later")
 
     def _token(self, challenge: str) -> str | None:
         """Return the token that a registry hands to anybody, or None where it hands out none.

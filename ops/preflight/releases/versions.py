@@ -40,7 +40,12 @@ def support(eks: Any) -> Mapping[str, Support | None]:
 
 def _support(it: Mapping[str, Any]) -> Support | None:
     standard, extended = it.get("endOfStandardSupportDate"), it.get("endOfExtendedSupportDate")
-    return standard and Support(standard=standard.date(), extended=extended.date() if extended else None)
+    return standard and Support(standard=_day(standard), extended=_day(extended) if extended else None)
+
+
+def _day(at: datetime) -> date:
+    """Botocore gives seconds since 1970 in the shell's time zone: midnight UTC would be the day before in America."""
+    return at.astimezone(UTC).date()
 
 
 def support_finding(minor: str, found: Mapping[str, Support | None] | NoAnswer, today: date) -> Finding:

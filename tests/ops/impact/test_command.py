@@ -136,10 +136,14 @@ def test_the_repository_and_the_temporary_folder_are_as_before(told, repository)
         (("--base", "nope"), "--base nope: not a revision that git knows"),
         (("--base", "HEAD", "--head", "nope"), "--head nope: not a revision that git knows"),
         (("--base", "HEAD", "--stack", "qa"), "--stack qa: working tree has no Pulumi.qa.yaml; expected dev, prod"),
+        (
+            ("--base", "HEAD", "--stack", "x" * 300),
+            f"--stack {'x' * 80}...: working tree has no Pulumi.{'x' * 73}...; expected dev, prod",
+        ),
         (("--base", "HEAD", "--secret", "hunter2"), NO_PAIR),
         (("--base", "HEAD", "--fail-on", "restart=x"), "--fail-on restart=x: restart takes +10s, +5% or 200s"),
     ],
-    ids=["empty", "base", "head", "stack", "secret", "limit"],
+    ids=["empty", "base", "head", "stack", "long", "secret", "limit"],
 )
 def test_what_cannot_be_asked_is_usage_and_starts_nothing(impact, arguments, said):
     code, out, err = impact(*arguments)

@@ -7,7 +7,7 @@ from ops.impact.drift import CLASS_TYPE
 from ops.impact.limits import RULES, parse, verdicts
 from ops.impact.plan import DEPLOYMENT
 from tests.ops.impact.plans import changed, key, predicted, resource, spec
-from tests.ops.impact.test_servers import MISSES, flag
+from tests.ops.impact.test_servers import MISSES, flag, keeps
 
 
 def said(change, *limits, **more):
@@ -89,6 +89,7 @@ def test_a_key_that_moves_is_a_cold_compile_unless_its_candidate_had_it():
     )
     assert said(flag, "cold-compile", keys=keys, candidates={"chat": keys[1].exact}) == ([], [])
     assert said(flag, "cold-compile") == ([], [])
+    assert said(keeps(""), "cold-compile") == (["--fail-on cold-compile: server chat: it keeps no cache"], [])
 
 
 def test_downtime_is_that_of_one_interruption():
@@ -111,6 +112,10 @@ def test_a_downtime_that_nobody_knows_leaves_it_open():
     line = "cannot tell: nobody knows how long server chat takes for this start: restart"
     assert said(flag, "downtime=600s", keys=keys) == ([], [f"--fail-on downtime=600s: {line}"])
     assert said(flag, "downtime=600s", keys=keys, misses=MISSES) == ([], [])
+    assert said(flag, "downtime=60s", keys=keys) == (
+        ["--fail-on downtime=60s: server chat: nothing serves for at least 77 s at the rollout"],
+        [],
+    )
 
 
 def test_nodes_that_stay_do_not_count():

@@ -3,13 +3,15 @@
 import json
 
 from ops.impact.drift import CLASS_TYPE, POOL_TYPE
+from ops.impact.leaves import Change
 from ops.impact.limits import parse, verdicts
 from ops.impact.output.document import document
 from ops.impact.output.report import report
+from ops.impact.output.words import changed as changed_words
 from ops.impact.output.words import code, value
 from ops.impact.plan import DEPLOYMENT
 from tests.ops.impact.plans import PREFIX, changed, key, pod, predicted, resource, server, spec
-from tests.ops.impact.test_servers import MISSES, flag
+from tests.ops.impact.test_servers import MISSES, flag, keeps, two
 
 
 def everything(document):
@@ -179,6 +181,25 @@ def test_a_surge_says_what_it_needs():
     assert "- **`chat`**: pods restart, it serves on" in report(changed(surge))
 
 
+def test_more_replicas_and_pods_that_move_are_said():
+    assert lines(two, "- **`chat`**")[0] == "- **`chat`**: pods stay"
+    assert lines(two, "  - replicas") == ["  - replicas: 1 -> 2, which restarts no pod"]
+
+    def drift(document):
+        spec(document, CLASS_TYPE)["userData"] = "x"
+
+    assert lines(drift, "- **`chat`**", before=two) == [
+        "- **`chat`**: its pods go with their nodes one at a time, it serves on"
+    ]
+
+
+def test_a_cache_that_is_given_up_is_said():
+    assert lines(keeps(""), "- **`chat`**", keys=KEYS) == ["- **`chat`**: cold compile, pods stay"]
+    assert lines(keeps(""), "cache:", keys=KEYS) == [
+        "  - cache: it keeps none any more, so every start compiles from now on"
+    ]
+
+
 def test_a_candidate_is_named_where_one_can_be_built_and_where_it_was():
     version = key(), key("new", **{"engine.version": "2"})
     asked = {"tree": lambda it: it["servers"]["chat"]["engine"].update(version="2"), "keys": version}
@@ -237,6 +258,18 @@ def test_what_nothing_tells_apart_but_its_order_is_said():
     assert lines(lambda it: pod(it)["containers"][0]["env"].reverse(), "- pods") == [
         "  - pods: `spec.containers[vllm].env` in another order"
     ]
+
+
+def test_of_two_long_values_what_differs_is_shown():
+    def told(was, now):
+        return changed_words(Change("x", was, now))
+
+    start = "s3://a-bucket-with-a-long-name/models/"
+    assert told(f"{start}{'m' * 30}/r1/", f"{start}{'m' * 30}/r2/") == f"`...{'m' * 18}/r1/` -> `...{'m' * 18}/r2/`"
+    assert told("a" * 100, "b" * 100) == f"`{'a' * 60}...` -> `{'b' * 60}...`"
+    assert told("short/r1", "short/r2") == "`short/r1` -> `short/r2`"
+    assert told("x" * 100, "x" * 80) == f"`...{'x' * 40}` -> `...{'x' * 20}`"
+    assert told(None, "x" * 70) == f"absent -> `{'x' * 60}...`"
 
 
 def test_no_value_breaks_out_of_its_line():

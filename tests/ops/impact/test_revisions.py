@@ -98,6 +98,19 @@ def test_hooks_of_the_user_are_not_asked(small):
         assert folder.exists()
 
 
+def test_a_commit_that_is_being_made_keeps_its_index(small, monkeypatch):
+    """`git commit --all` gives its hooks an index of their own: a checkout into that one would be what is committed."""
+    index = small / ".git" / "index.lock"
+    (small / "new").write_text("x")
+    asked(small, "add", "new")
+    index.write_bytes((small / ".git" / "index").read_bytes())
+    before = index.read_bytes()
+    monkeypatch.setenv("GIT_INDEX_FILE", str(index))
+    with git.checked_out(git.commit("main", "--base"), "--base") as folder:
+        assert (folder / "Pulumi.dev.yaml").exists()
+    assert index.read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

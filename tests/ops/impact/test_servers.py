@@ -16,6 +16,15 @@ def flag(document):
     pod(document)["containers"][0]["args"][1] = "--max-num-seqs=512"
 
 
+def two(document):
+    spec(document, DEPLOYMENT)["replicas"] = 2
+
+
+def keeps(techniques):
+    """The server's techniques: those that have to do with its cache."""
+    return lambda it: it["resources"][-1]["inputs"]["metadata"].update(annotations={"vllm-eks/techniques": techniques})
+
+
 def chat(impact):
     (only,) = impact.servers
     return only
@@ -34,6 +43,7 @@ def test_a_server_that_nothing_happens_to_is_untouched():
 def test_the_number_of_replicas_restarts_no_pod():
     found = chat(changed(lambda it: spec(it, DEPLOYMENT).update(replicas=3)))
     assert (found.pods.restart, found.pods.replicas, found.interruptions) == (False, (1, 3), ())
+    assert not found.untouched
 
 
 def test_a_changed_flag_restarts_the_pods_where_they_ran():
@@ -49,6 +59,25 @@ def test_another_image_has_to_be_pulled_so_the_start_is_that_of_a_warm_node():
         pod(document)["containers"][0]["image"] = "vllm:v2"
 
     assert lasting(changed(image)) == [("rollout", "warm node", 130.0)]
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "seconds"),
+    [("/n/m/r1", "/n/m/r2", 103.5), (None, "/n/m/r2", 103.5), ("/n/m/r1", "/n/m/r1", 77.0), ("/n/m/r1", None, 77.0)],
+    ids=["another revision", "the first copy", "the same", "none any more"],
+)
+def test_weights_that_the_node_has_no_copy_of_come_anew(was, now, seconds):
+    """Half of each predicted start is its weights: 130 / 2 instead of 77 / 2."""
+
+    def copy(path):
+        volumes = [{"name": "weights", "hostPath": {"path": path}}] if path else []
+        return lambda it: pod(it).update(volumes=[{"name": "cache", "emptyDir": {}}, *volumes])
+
+    def both(document):
+        copy(now)(document)
+        flag(document)
+
+    assert lasting(changed(both, before=copy(was))) == [("rollout", "restart", seconds)]
 
 
 def test_an_image_that_another_container_had_is_on_the_node():
@@ -106,7 +135,17 @@ def test_nodes_that_drift_cost_a_start_from_nothing():
 
     assert lasting(changed(drift)) == [("drift", "fresh node", 176.0)]
     assert lasting(changed(drift, tree=lambda it: it["gpuPools"]["l40s"].update(updateWindow="never"))) == []
-    assert lasting(changed(drift, before=lambda it: spec(it, DEPLOYMENT).update(replicas=2))) == []
+    assert lasting(changed(drift, before=two)) == []
+
+
+def test_pods_that_go_with_their_nodes_are_not_untouched_although_the_others_serve():
+    def drift(document):
+        spec(document, CLASS_TYPE)["userData"] = "x"
+
+    found = chat(changed(drift, before=two))
+    assert (found.evicted, found.untouched, found.interruptions) == (True, False, ())
+    stays = changed(drift, before=two, tree=lambda it: it["gpuPools"]["l40s"].update(updateWindow="never"))
+    assert (chat(stays).evicted, chat(stays).untouched) == (False, True)
 
 
 def test_what_is_known_only_after_up_may_restart_the_pods():
@@ -156,6 +195,24 @@ def test_a_server_that_keeps_no_cache_loses_none():
 
     impact = changed(flag, before=bare, keys=(key(), key("new")), misses=MISSES)
     assert (chat(impact).cache.outcome, chat(impact).cache.cold) == ("none", False)
+
+
+@pytest.mark.parametrize("keys", [None, (key(), key("new"))], ids=["the key stays", "the key moves"])
+def test_a_cache_that_is_given_up_is_a_cold_compile_whatever_the_key_does(keys):
+    impact = changed(keeps("streaming-loader"), keys=keys, misses=MISSES)
+    assert (chat(impact).cache.outcome, chat(impact).cache.cold) == ("given up", True)
+    assert not chat(impact).untouched
+
+
+@pytest.mark.parametrize("before", ["", "node-cache"], ids=["no cache", "the node's alone"])
+def test_a_server_that_published_nothing_finds_no_base_archive(before):
+    def on(document):
+        keeps("node-cache,cache-restore")(document)
+        flag(document)
+
+    impact = changed(on, before=keeps(before), keys=(key(), key("new")), misses=MISSES)
+    assert (chat(impact).cache.restores, chat(impact).cache.base_stays) == (True, False)
+    assert lasting(impact) == [("rollout", "restart", 157.0)]
 
 
 def test_a_server_that_restores_nothing_compiles_on_each_node():

@@ -83,3 +83,12 @@ def test_expired_credentials_are_3_and_ask_no_region(asked, cloud):
         "sts:GetCallerIdentity in us-west-2: AWS answers ExpiredToken: The security token included in the request is"
         " expired; log in again"
     )
+
+
+def test_an_sts_that_is_busy_is_3_and_nobody_is_told_to_log_in(asked, cloud):
+    cloud.on("GetCallerIdentity", Refusal("ThrottlingException", "Rate exceeded"))
+    with pytest.raises(UnclearError) as ended:
+        list(account.check(asked()))
+    assert str(ended.value) == (
+        "sts:GetCallerIdentity in us-west-2: AWS answers ThrottlingException: Rate exceeded; run again later"
+    )

@@ -7,11 +7,11 @@ from tests.ops.preflight.cloud import DENIED, DENIED_EC2, THROTTLED, Refusal
 from tests.ops.preflight.conftest import instance
 
 ABSENT = Refusal("NoSuchResourceException", "The specified quota does not exist")
-G_SPOT, G, P_SPOT, P, STANDARD = "L-3819A6DF", "L-DB2E81BA", "L-7212CCBC", "L-417A185B", "L-1216C47A"
+G_SPOT, G, P_SPOT, P, STANDARD = "L-3819A6DF", "L-DB2E81BA", "L-C4BD4855", "L-417A185B", "L-1216C47A"
 NAMES = {
     G_SPOT: "All G and VT Spot Instance Requests",
     G: "Running On-Demand G and VT instances",
-    P_SPOT: "All P Spot Instance Requests",
+    P_SPOT: "All P5 Spot Instance Requests",
     P: "Running On-Demand P instances",
     STANDARD: "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances",
 }
@@ -57,7 +57,7 @@ def lines(findings):
 
 def test_tol_01_vcpus_of_each_market_and_family_with_what_is_in_use_and_never_ok_unread(asked, cloud):
     """Handed case TOL-01: people compare instances with vCPUs, one market, and read "not listed" as fine."""
-    cloud.on("GetServiceQuota", values(L_3819A6DF=128, L_DB2E81BA=0, L_7212CCBC=ABSENT, L_417A185B=192))
+    cloud.on("GetServiceQuota", values(L_3819A6DF=128, L_DB2E81BA=0, L_C4BD4855=ABSENT, L_417A185B=192))
     cloud.on("GetAWSDefaultServiceQuota", ABSENT)
     # 64 vCPUs of G Spot in use, on two pages
     page = [instance("g6e.8xlarge", lifecycle="spot")]
@@ -88,7 +88,7 @@ def test_tol_01_vcpus_of_each_market_and_family_with_what_is_in_use_and_never_ok
 
 
 def test_a_quota_that_the_account_has_no_value_of_has_awss_default(asked, cloud):
-    cloud.on("GetServiceQuota", values(L_7212CCBC=ABSENT))
+    cloud.on("GetServiceQuota", values(L_C4BD4855=ABSENT))
     cloud.on("GetAWSDefaultServiceQuota", {"Quota": {"Value": 0.0}})
     verdict, found, fix = lines(quotas.check(asked(tol_01)))[P_SPOT]
     assert (verdict, found) == ("fail", "need 192 vCPUs (p 1 x p5.48xlarge x 192) + 0 in use = 192 > 0")

@@ -24,6 +24,20 @@ def test_the_stacks_own_nodes_are_in_its_need_and_not_counted_twice(asked, cloud
     assert used == {G_SPOT: 12, G: 4, STANDARD: 10}
 
 
+def test_own_nodes_in_a_reservation_count_for_its_pool_needs_nothing(asked, cloud):
+    """Full, the reservation holds no unused room: without its nodes nobody would count them."""
+
+    def reserved(settings):
+        pools = settings["gpuPools"]
+        pools["held"] = {**pools["rtx-pro-6000"], "capacity": {"reserved": {"ids": ["cr-0123456789abcdef0"]}}}
+
+    own = instance("g7e.4xlarge", tags={"kubernetes.io/cluster/inference-dev": "owned"})
+    inside = {"Instances": [{**own["Instances"][0], "CapacityReservationId": "cr-0123456789abcdef0"}]}
+    cloud.on("DescribeInstances", {"Reservations": [own, inside]})
+    used = {it.figures["code"]: it.figures["inUse"] for it in quotas.check(asked(reserved))}
+    assert used == {G_SPOT: 0, G: 16, STANDARD: 0}
+
+
 def test_a_type_that_ec2_describes_no_more_counts_by_its_own_cores(asked, cloud):
     old = instance("m1.small")
     old["Instances"][0]["CpuOptions"] = {"CoreCount": 2, "ThreadsPerCore": 2}
@@ -67,4 +81,6 @@ def test_usage_against_moto_is_of_running_instances_of_all_pages(real, aws):
     assert sorted(it["InstanceType"] for it in running) == ["g6.xlarge", "g6.xlarge", "m5.large"]
     vcpus = quotas.vcpus_of(client, {"g6.xlarge", "m5.large", "no.such"})
     assert vcpus == {"g6.xlarge": 4, "m5.large": 2}
-    assert quotas.in_use(running, [], vcpus, own_tag="kubernetes.io/cluster/inference-dev") == {G: 8}
+    assert quotas.in_use(running, [], vcpus, quotas.Own(tag="kubernetes.io/cluster/inference-dev", reserved=())) == {
+        G: 8
+    }

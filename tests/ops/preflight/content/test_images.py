@@ -5,6 +5,7 @@ import json
 import pytest
 
 from infra.image_cache.reference import image_reference
+from infra.karpenter.controller import DIGESTS
 from ops.preflight.content import images
 from ops.preflight.content.oci import Said
 from tests.ops.preflight.cloud import DENIED, THROTTLED, Refusal
@@ -12,6 +13,7 @@ from tests.ops.preflight.cloud import DENIED, THROTTLED, Refusal
 ENGINE = "vllm/vllm-openai:v0.33.0"
 PROXY = "public.ecr.aws/nginx/nginx-unprivileged:1.29.1-alpine3.22"
 ECR = "000000000000.dkr.ecr.us-west-2.amazonaws.com"
+KARPENTER = f"public.ecr.aws/karpenter/controller:1.14.1@{DIGESTS['1.14.1']}"
 OWN = f"{ECR}/inference-dev/engine:v1"
 
 
@@ -40,9 +42,21 @@ def engine(image):
 
 def test_engine_and_proxy_are_asked_for_where_they_come_from(asked, cloud):
     told = Told(Said(True, "sha256:1"))
-    assert lines(images.check(asked(), told)) == [("ok", ENGINE, "sha256:1", ""), ("ok", PROXY, "sha256:1", "")]
-    assert told.asked == [f"docker.io/{ENGINE}", PROXY]
+    assert lines(images.check(asked(), told)) == [("ok", it, "sha256:1", "") for it in (ENGINE, PROXY, KARPENTER)]
+    assert told.asked == [f"docker.io/{ENGINE}", PROXY, KARPENTER]
     assert cloud.asked == []
+
+
+def test_karpenters_image_is_asked_for_by_the_digest_of_the_stack_file(asked):
+    digest = f"sha256:{'0' * 64}"
+    stack = asked(lambda settings: settings["karpenter"].update(version="1.15.0", digest=digest))
+    image = f"public.ecr.aws/karpenter/controller:1.15.0@{digest}"
+    assert lines(images.check(stack, Told(Said(False, "x has no y"))))[-1] == (
+        "fail",
+        image,
+        "x has no y",
+        "correct karpenter",
+    )
 
 
 def test_a_candidates_image_too_and_each_image_once(asked):
@@ -72,6 +86,10 @@ def test_a_registry_that_does_not_tell_is_unknown(asked):
         "x answers 500",
         "reach the registry from here, then run again",
     )
+
+
+def test_a_private_image_says_how_to_look_oneself(asked):
+    assert lines(images.check(asked(), Told(Said(None, "x answers 401", "look"))))[0][2:] == ("x answers 401", "look")
 
 
 def test_an_image_below_the_stacks_own_cache_is_asked_for_upstream(asked):
@@ -117,7 +135,7 @@ def test_an_image_of_ones_own_is_asked_for_with_ones_own_rights(asked, cloud, an
     cloud.on("DescribeImages", answer)
     told = Told(Said(True, ""))
     assert lines(images.check(asked(engine(OWN)), told))[0] == finding
-    assert told.asked == [PROXY]
+    assert told.asked == [PROXY, KARPENTER]
     (request,) = cloud.times("DescribeImages")
     assert request == {"repositoryName": "inference-dev/engine", "imageIds": [{"imageTag": "v1"}]}
 

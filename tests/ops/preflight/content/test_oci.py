@@ -68,6 +68,9 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     server.server_close()
 
 
+LOOK = "look with a login of your own: docker manifest inspect"
+
+
 def has(host, image):
     return Registries(scheme="http").has(image_reference(f"{host}/{image}"))
 
@@ -99,20 +102,21 @@ def test_a_tag_that_is_missing_is_not_there(host):
 
 
 @pytest.mark.parametrize(
-    ("image", "detail"),
+    ("image", "detail", "fix"),
     [
-        ("private/engine:v1", "answers 401: private, or not there"),
-        ("busy:v1", "answers 429: too many requests"),
+        ("private/engine:v1", "answers 401: private, or not there", f"{LOOK} HOST/private/engine:v1"),
+        ("busy:v1", "answers 429: too many requests", "run again later"),
     ],
     ids=["private", "busy"],
 )
-def test_what_a_registry_does_not_tell_is_unknown(host, image, detail):
-    assert has(host, image) == Said(None, f"{host} {detail}")
+def test_what_a_registry_does_not_tell_is_unknown(host, image, detail, fix):
+    assert has(host, image) == Said(None, f"{host} {detail}", fix.replace("HOST", host))
 
 
 def test_a_registry_that_gives_nobody_a_token_is_unknown(host, monkeypatch):
     monkeypatch.setattr(Stub, "token_status", 403)
-    assert has(host, "team/engine:v1") == Said(None, f"{host} answers 401: private, or not there")
+    look = f"{LOOK} {host}/team/engine:v1"
+    assert has(host, "team/engine:v1") == Said(None, f"{host} answers 401: private, or not there", look)
 
 
 def test_a_registry_that_is_not_there_is_unknown():

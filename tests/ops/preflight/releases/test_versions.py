@@ -1,6 +1,6 @@
 """How long Kubernetes is supported, and whether the pinned add-ons are there for it."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
@@ -88,6 +88,16 @@ def test_both_ends_are_told_and_all_pages_are_read(asked, cloud):
         "Kubernetes 1.36",
         f"standard support until 2090-06-01, extended until 2091-06-01: {days} days",
         "",
+    )
+
+
+def test_a_day_is_awss_wherever_the_shell_is(asked, cloud):
+    """Botocore tells an instant in the shell's time zone."""
+    instant = datetime(2090, 5, 31, 17, tzinfo=timezone(timedelta(hours=-7)))
+    told = [{"clusterVersion": "1.36", "endOfStandardSupportDate": instant, "endOfExtendedSupportDate": instant}]
+    cloud.on("DescribeClusterVersions", {"clusterVersions": told})
+    assert lines(versions.check(asked()))[0][2].startswith(
+        "standard support until 2090-06-01, extended until 2090-06-01: "
     )
 
 
