@@ -55,7 +55,7 @@ def lines(findings):
     return {code: (it.verdict, it.found, it.fix) for code, it in by_code(findings).items()}
 
 
-def test_tol_01_vcpus_of_each_market_and_family_with_what_is_in_use_and_never_ok_unread(asked, cloud):
+def test_TOL_01_vcpus_of_each_market_and_family_with_what_is_in_use_and_never_ok_unread(asked, cloud):
     """Handed case TOL-01: people compare instances with vCPUs, one market, and read "not listed" as fine."""
     cloud.on("GetServiceQuota", values(L_3819A6DF=128, L_DB2E81BA=0, L_C4BD4855=ABSENT, L_417A185B=192))
     cloud.on("GetAWSDefaultServiceQuota", ABSENT)
