@@ -1,6 +1,6 @@
 """What a measurement needs beside the Kubernetes API: the engine's figures, the agent's control port, a first request.
 
-Injected, because all of it goes through the API server's proxy or port-forward to a pod, and tests have no pods.
+Injected, because all of it goes through the API server's port-forward to a pod, and few tests have one.
 """
 
 import json
@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from typing import Any, Protocol
 
-from ops.cluster.api import Cluster
 from ops.failures import UnclearError
-from serving.engine import PORT
 
 PATIENCE = 120.0
 """Seconds for a first token. Kernels that nobody built before are built then."""
@@ -46,9 +44,21 @@ class Reach:
     """Seconds from a request to its first token."""
 
 
-def proxied_metrics(cluster: Cluster, namespace: str) -> Callable[[str], str]:
-    """Return how to get a pod's metrics through the API server. With a front proxy they are open there too."""
-    return lambda pod: cluster.text(f"/api/v1/namespaces/{namespace}/pods/{pod}:{PORT}/proxy/metrics")
+def metrics(connection: HTTPConnection) -> str:
+    """Return the engine's metrics. With a front proxy they are open there too, and wake nobody.
+
+    Args:
+        connection: to the pod's port.
+
+    Raises:
+        UnclearError: it has none.
+    """
+    connection.request("GET", "/metrics")
+    answer = connection.getresponse()
+    text = answer.read().decode("utf-8", "replace")
+    if answer.status != _OK:
+        raise UnclearError(f"/metrics: {answer.status}")
+    return text
 
 
 def first_token(connection: HTTPConnection, model: str) -> float:

@@ -1,11 +1,11 @@
-"""The ways to a pod that a measurement takes in a real cluster: the API server's proxy, and its port-forward."""
+"""The ways to a pod that a measurement takes in a real cluster: all by the API server's port-forward."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ops.cluster.api import Cluster
 from ops.cluster.tunnel import connection
-from ops.coldstart.measure.reach import PATIENCE, Reach, first_token, proxied_metrics
+from ops.coldstart.measure.reach import PATIENCE, Reach, first_token, metrics
 from ops.live.agent import Agent
 from ops.stack.stack_file import Stack
 from serving.engine import PORT
@@ -28,4 +28,8 @@ def ways(cluster: Cluster, stack: Stack, server: str) -> Reach:
         with connection(cluster, namespace, pod, port, timeout=PATIENCE) as opened:
             return first_token(opened, settings.model.served_name)
 
-    return Reach(metrics=proxied_metrics(cluster, namespace), agent=agent, first_token=token)
+    def figures(pod: str) -> str:
+        with connection(cluster, namespace, pod, PORT) as opened:
+            return metrics(opened)
+
+    return Reach(metrics=figures, agent=agent, first_token=token)

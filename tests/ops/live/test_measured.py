@@ -11,7 +11,7 @@ from ops.coldstart.measure.put_back import PutBack
 from ops.coldstart.measure.target import Target, refuse_traffic
 from ops.coldstart.measure.ways import ways
 from ops.coldstart.server import Server
-from ops.failures import UnclearError
+from ops.failures import RefusedError
 from ops.stack.stack_file import read
 from tests.ops.live.stand import Stand
 from tests.serving.front.pod import Pod
@@ -54,5 +54,5 @@ def test_a_first_token_is_measured_past_the_proxy(
     reach = ways(stand.cluster(), measured.server.stack, "gemma")
     assert 0 < reach.first_token("gemma-0") < 5
     refuse_traffic(measured, reach.metrics)
-    with pytest.raises(UnclearError):
+    with pytest.raises(RefusedError):
         reach.first_token("gemma-9")
