@@ -65,8 +65,8 @@ def record(name: str, found: EngineStart, situation: Start) -> Record:
 
 
 def role(found: EngineStart) -> Role:
-    """Return what the start was to the compile cache. A log that does not tell counts as one without."""
-    return "hit" if found.compile == "hit" else "load" if found.compile == "miss" else "none"
+    """Return what the start was to the compile cache. One whose log does not tell is no improvement: it may fill it."""
+    return "hit" if found.compile == "hit" else "none" if found.compile == "none" else "load"
 
 
 def table(name: str, found: Record) -> str:
@@ -91,6 +91,8 @@ def _seconds(value: float) -> str:
 @contextmanager
 def _opened(name: str) -> Iterator[BinaryIO]:
     if name == "-":
+        if sys.stdin is None:
+            raise UsageError("-: standard input is closed")
         yield sys.stdin.buffer
         return
     try:
