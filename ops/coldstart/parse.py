@@ -75,6 +75,8 @@ def _path(name: str, ends: ExitStack) -> Path:
     """Return where a file lies; standard input is read twice, so from a copy."""
     if name != "-":
         return Path(name)
+    if sys.stdin is None:
+        raise UsageError("-: standard input is closed")
     copy = Path(ends.enter_context(tempfile.TemporaryDirectory())) / "log"
     with copy.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
@@ -132,5 +134,5 @@ def record(name: str, found: EngineStart, start: Start, restored: str | None, se
 
 
 def _role(found: EngineStart) -> Role:
-    """Return what a start was to the compile cache alone: nobody says what else is cached."""
-    return "hit" if found.compile == "hit" else "load" if found.compile == "miss" else "none"
+    """Return what a start was to the compile cache alone. One whose log does not tell may have filled it."""
+    return "hit" if found.compile == "hit" else "none" if found.compile == "none" else "load"

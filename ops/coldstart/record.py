@@ -11,10 +11,14 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 from pydantic.alias_generators import to_camel
 
 from ops.failures import UnclearError
+from ops.terminal import echo
 from serving.budget.timeline import Phase, Start
 
 CLOSE = 0.002
 """Seconds that sums may be apart: they are written in milliseconds."""
+
+Seconds = Annotated[float, Field(ge=0, le=1e9)]
+"""How long something took. Thirty years are no start, but a figure of another unit."""
 
 Role = Literal["load", "hit", "none"]
 """`load`: the start filled a cache, so it is expected to gain nothing (article 000, 2.1). `hit`: it took everything
@@ -28,14 +32,16 @@ Pull = Literal["pulled", "already present", "unknown"]
 
 
 class _Written(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, allow_inf_nan=False
+    )
 
 
 class Span(_Written):
     """When a phase passed: seconds since the start began."""
 
-    begin: float
-    end: float
+    begin: Seconds
+    end: Seconds
 
     @property
     def seconds(self) -> float:
@@ -44,7 +50,7 @@ class Span(_Written):
 
     @model_validator(mode="after")
     def _forwards(self) -> Self:
-        if not 0 <= self.begin <= self.end:
+        if not self.begin <= self.end:
             raise ValueError(f"{self.begin} to {self.end} s is no span of time")
         return self
 
@@ -69,8 +75,8 @@ class Subject(_Written):
     """All that act on it, its pool's too, in the order of the table of techniques."""
     fingerprint: str | None = None
     """Of its start-up cache."""
-    tensor_parallel: int = 1
-    probe_seconds: float | None = None
+    tensor_parallel: Annotated[int, Field(ge=1)] = 1
+    probe_seconds: Seconds | None = None
     """How often readiness is asked: what `ready` may be wrong by."""
 
 
@@ -88,19 +94,19 @@ class Record(_Written):
     subject: Subject
     phases: Mapping[Phase, Span]
     """In the order in which they passed, none over another. One that is not in it was not seen."""
-    total: Annotated[float, Field(ge=0)]
+    total: Seconds
     """Seconds until it served: until the first pass of readiness in a cluster, until the server listened in a log."""
-    unattributed: Annotated[float, Field(ge=0)]
+    unattributed: Seconds
     """Seconds of `total` in no phase."""
-    ready: float | None = None
+    ready: Seconds | None = None
     """Seconds from the pod's creation to the first pass of readiness, at most one probe period too late."""
-    first_token: float | None = None
+    first_token: Seconds | None = None
     """Seconds to the first token of a first request."""
     pull: Pull = "unknown"
     restore: str | None = None
     """The word of the restore's line: hit, base, present, miss ...; None: none was seen."""
     compile: Compile = "unknown"
-    said: Mapping[str, float] = Field(default_factory=dict)
+    said: Mapping[str, Seconds] = Field(default_factory=dict)
     """Seconds that the engine's log says of itself: `weights`, `model loading`, `compile`, `graphs`, `engine init`."""
     restarts: Annotated[int, Field(ge=0)] = 0
     """Of the engine's container before the start that was measured."""
@@ -145,4 +151,4 @@ def read(title: str, lines: Iterable[str]) -> Iterator[Record]:
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(it) for it in first["loc"]) or "the line"
-            raise UnclearError(f"{title}:{number}: not a measured start: {where}: {first['msg']}") from None
+            raise UnclearError(f"{title}:{number}: not a measured start: {echo(where)}: {first['msg']}") from None

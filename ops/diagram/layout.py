@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ops.diagram.drawing import Box, Drawing, Path
-from ops.markup.measure import cut, wrapped
+from ops.markup.measure import BOLD, cut, wrapped
 
 WIDTH = 1300
 TITLE, LINE = 13, 11.5
@@ -193,7 +193,8 @@ def _label(lines: Sequence[str], top: float) -> tuple[Words, ...]:
 def _placed(key: str, box: Box, span: tuple[float, float], top: float) -> Placed:
     left, right = span
     room = right - left - 2 * PAD
-    words = [Words(cut(box.title, room, TITLE, bold=True), left + PAD, top + PAD + TITLE - 2, "title")]
+    titles = wrapped(box.title, room / BOLD, TITLE, 2) or [""]
+    words = [Words(it, left + PAD, top + PAD + TITLE - 2 + 16 * row, "title") for row, it in enumerate(titles)]
     for line in box.lines:
         for part in wrapped(line, room, LINE, 2):
             words.append(Words(part, left + PAD, words[-1].y + 16, "line"))

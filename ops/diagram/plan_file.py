@@ -67,21 +67,27 @@ def read(path: str) -> Plan:
 
 def _plan(whole: Mapping[str, Any]) -> Plan:
     return Plan(
-        project=whole["project"],
-        stack=whole["stack"],
+        project=_text(whole["project"]),
+        stack=_text(whole["stack"]),
         resources=tuple(_resource(it) for it in whole["resources"]),
-        outputs=whole["outputs"],
+        outputs=dict(whole["outputs"]),
         messages=tuple(Message(**it) for it in whole["messages"]),
         seconds=whole["seconds"],
     )
 
 
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
 def _resource(it: Mapping[str, Any]) -> PlannedResource:
     return PlannedResource(
-        urn=it["urn"],
-        type=it["type"],
-        name=it["name"],
-        parent=it["parent"],
+        urn=_text(it["urn"]),
+        type=_text(it["type"]),
+        name=_text(it["name"]),
+        parent=None if it["parent"] is None else _text(it["parent"]),
         action=it["action"],
         changed=it["changed"],
         custom=it["custom"],

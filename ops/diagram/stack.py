@@ -39,6 +39,10 @@ def mappings(value: Any) -> list[Mapping[str, Any]]:
     return [it for it in value if isinstance(it, Mapping)] if isinstance(value, list) else []
 
 
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
 def found(plan: Plan, token: str) -> tuple[PlannedResource, ...]:
     """Return the resources of a type by name: the engine meets them in another order each time."""
     return tuple(sorted(plan.of(token), key=lambda it: it.urn))
@@ -67,7 +71,7 @@ class Server:
     @property
     def pod(self) -> Mapping[str, Any]:
         """The pod's spec."""
-        return inside(self.deployment.inputs, "spec", "template", "spec") or {}
+        return _mapping(inside(self.deployment.inputs, "spec", "template", "spec"))
 
     def container(self, name: str) -> Mapping[str, Any] | None:
         """Return a container of the pod, whichever it is; None: it has none of this name."""
@@ -127,7 +131,7 @@ def servers(plan: Plan) -> tuple[Server, ...]:
 
 def _server(plan: Plan, deployment: PlannedResource) -> Server:
     asked = inside(deployment.inputs, "spec", "template", "spec", "nodeSelector", POOL_LABEL)
-    labels = inside(deployment.inputs, "spec", "template", "metadata", "labels") or {}
+    labels = _mapping(inside(deployment.inputs, "spec", "template", "metadata", "labels"))
     pools = [it for it in node_pools(plan) if _puts(it) == asked]
     return Server(
         deployment,
@@ -142,7 +146,7 @@ def _puts(pool: PlannedResource) -> Any:
 
 
 def _selects(service: PlannedResource, labels: Mapping[str, str]) -> bool:
-    wanted = inside(service.inputs, "spec", "selector")
+    wanted = _mapping(inside(service.inputs, "spec", "selector"))
     return bool(wanted) and all(labels.get(key) == value for key, value in wanted.items())
 
 

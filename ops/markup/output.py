@@ -17,6 +17,8 @@ def writable(option: str, path: str, files: Sequence[str]) -> None:
         UsageError: it is one of the files that are read, a folder, or in none.
     """
     place = Path(path)
+    if path == STANDARD:
+        raise UsageError(f"{option} -: no page goes to standard output; expected a file")
     if place.is_dir() or not place.parent.is_dir():
         raise UsageError(
             f"{option} {echo(path)}: {'a folder' if place.is_dir() else 'no such folder'}; expected a file"

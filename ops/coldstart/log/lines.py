@@ -6,6 +6,7 @@ and only the lines that have one are looked at.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,16 +26,17 @@ _SAMPLE = 200
 """Lines by which the clock is chosen."""
 
 _ANSI = re.compile(r"\x1b\[[\d;]*m")
-_POD = re.compile(r"^\[pod/[^\]]+\] ")
+_POD = re.compile(r"^\[pod/([^\]/]+)[^\]]*\] ")
 """kubectl logs --prefix."""
 _RUNTIME = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?(?:std(?:out|err) [FP] )?")
 """kubectl logs --timestamps; with stream and tag in the files of a node (CRI)."""
-_RELATIVE = re.compile(r"^ *(\d+\.\d{3}) ")
+_RELATIVE = re.compile(r"^ *(\d{1,9}\.\d{3}) ")
 _ENGINE = re.compile(r"\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) (\d\d)-(\d\d) (\d\d):(\d\d):(\d\d) \[")
 _FILE = re.compile(r"\[[\w./-]+:\d+\] (?:\[[^\]]*\] )?")
 """Before vLLM's messages: `[core.py:116] `, and in 0.33 perhaps `[tag] `."""
 _SPEAKER = re.compile(r"^(?:\([^)]* pid=\d+\) )?(?:[A-Z]+: +)?")
 """Before those of others: `(APIServer pid=675) INFO:     `."""
+_DAY = 86400
 _PREFIX = 200
 """Characters in which a prefix ends."""
 _TEXTS = ("message", "log", "msg")
@@ -49,6 +51,8 @@ class Line:
     text: str
     seconds: float | None = None
     """When, by the clock of the log: since 1970, since a year that nobody knows, or since the process began."""
+    pod: str | None = None
+    """Whose it is, where kubectl says so."""
 
     @property
     def message(self) -> str:
@@ -63,50 +67,54 @@ class Stamps:
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
-        self._month, self._years = 0, 0
+        self._month, self._day, self._years = 0, 0, 0
+        # days that a leap year has and this one had not; whether its February was the last such
+        self._missing, self._short = 0, False
 
     @classmethod
     def chosen(cls, lines: Iterable[str]) -> "Stamps":
-        """Return the reader for a log that begins with these lines."""
-        found = [clock for clock in map(_clock, lines) if clock]
-        for clock in ("runtime", "relative"):
-            if clock in found:
-                return cls(clock)
-        return cls("engine")
+        """Return the reader for a log that begins with these lines. What a library stamps itself is not the log's."""
+        found = Counter(clock for clock in map(_clock, lines) if clock)
+        return cls(found.most_common(1)[0][0] if found else "engine")
 
     def read(self, raw: str) -> Line:
         """Return a line with its time, None where it has none."""
-        line = _POD.sub("", raw)
-        text, stamp = _unpacked(line)
-        if self.clock == "runtime":
-            return Line(text, _epoch(stamp) if stamp else None)
+        pod = _POD.match(raw)
+        line, name = (raw[pod.end() :], pod[1]) if pod else (raw, None)
         if self.clock == "relative":
             found = _RELATIVE.match(line)
-            return Line(line[found.end() :] if found else line, float(found[1]) if found else None)
-        return Line(text, self._engine_seconds(_ANSI.sub("", text)))
+            return Line(_spoken(line[found.end() :] if found else line), float(found[1]) if found else None, name)
+        packed, stamp = _unpacked(line)
+        text = _spoken(packed)
+        if self.clock == "runtime":
+            return Line(text, _epoch(stamp) if stamp else None, name)
+        return Line(text, self._engine_seconds(_ANSI.sub("", text)), name)
 
     def _engine_seconds(self, text: str) -> float | None:
-        found = _ENGINE.search(text)
+        found = _ENGINE.search(text, 0, _PREFIX)
         if not found:
             return None
         month, day, hour, minute, second = map(int, found.groups())
+        try:
+            # 2000 has a 29th of February; the year after it begins 366 days later
+            seconds = (datetime(2000, month, day, hour, minute, second) - datetime(2000, 1, 1)).total_seconds()
+        except ValueError:
+            return None
         # no start takes half a year
         if self._month - month > 6:
             self._years += 1
         elif month - self._month > 6 and self._years and self._month:
             # a line of December that comes a moment later than the first of January
-            return self._since(self._years - 1, month, day, hour, minute, second)
-        self._month = month
-        return self._since(self._years, month, day, hour, minute, second)
-
-    @staticmethod
-    def _since(years: int, month: int, day: int, hour: int, minute: int, second: int) -> float | None:
-        # 2000 has a 29th of February; the year after it begins 366 days later
-        try:
-            moment = datetime(2000, month, day, hour, minute, second)
-        except ValueError:
-            return None
-        return (moment - datetime(2000, 1, 1)).total_seconds() + years * 366 * 86400
+            return seconds + _DAY * (366 * (self._years - 1) - self._missing)
+        if (month, self._month) == (2, 3):
+            # the same at the first of March
+            return seconds + _DAY * (366 * self._years - self._missing + self._short)
+        if (month, self._month) == (3, 2):
+            # nor a day: no 29th came after the 28th
+            self._short = self._day == 28
+            self._missing += self._short
+        self._month, self._day = month, max(day, self._day if month == self._month else 0)
+        return seconds + _DAY * (366 * self._years - self._missing)
 
 
 def _clock(raw: str) -> Clock | None:
@@ -129,13 +137,20 @@ def _unpacked(line: str) -> tuple[str, str | None]:
     if line.startswith("{"):
         try:
             entry = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             return line, stamp
         text = next((entry[key] for key in _TEXTS if isinstance(entry.get(key), str)), None)
         if text is not None:
             time = next((entry[key] for key in _TIMES if isinstance(entry.get(key), str)), None)
-            return text.rstrip("\n"), stamp or time
+            # a collector's entry may hold one of vLLM's own formatter
+            inner, said = _unpacked(text.rstrip("\n"))
+            return inner, stamp or time or said
     return line, stamp
+
+
+def _spoken(text: str) -> str:
+    """Return what comes after a progress bar: who speaks while it has no line's end does so in its line."""
+    return text.rstrip("\r").rpartition("\r")[2] if "\r" in text else text
 
 
 def _epoch(stamp: str) -> float | None:
@@ -143,6 +158,8 @@ def _epoch(stamp: str) -> float | None:
     try:
         moment = datetime.fromisoformat(stamp.replace(",", "."))
     except ValueError:
+        return None
+    if not 1970 < moment.year < 9999:
         return None
     return (moment if moment.tzinfo else datetime.fromisoformat(f"{stamp.replace(',', '.')}+00:00")).timestamp()
 
@@ -153,7 +170,7 @@ def chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         held.append(piece)
         size += len(piece)
-        if size < CHUNK:
+        if size < CHUNK or (b"\n" not in piece and size < LONGEST):
             continue
         whole = b"".join(held)
         cut = whole.rfind(b"\n") + 1
@@ -181,17 +198,23 @@ def matching(chunk: bytes, texts: Iterable[bytes]) -> list[tuple[int, int]]:
 
 def head(chunk: bytes, count: int = _SAMPLE) -> list[str]:
     """Return the first lines of a chunk."""
-    return [line.decode("utf-8", "replace") for line in chunk.split(b"\n", count)[:count]]
+    return [_decoded(line) for line in chunk.split(b"\n", count)[:count]]
 
 
 def stamped(chunk: bytes, stamps: Stamps, begin: int, end: int) -> Line:
-    """Return a line of a chunk; without a time of its own, with that of a line before it."""
-    line = stamps.read(chunk[begin:end].decode("utf-8", "replace"))
-    seconds = line.seconds
-    for _ in range(_SAMPLE):
-        if seconds is not None or begin == 0:
-            break
-        before = chunk.rfind(b"\n", 0, begin - 1) + 1
-        seconds = stamps.read(chunk[before : begin - 1].decode("utf-8", "replace")).seconds
-        begin = before
-    return Line(line.text, seconds)
+    """Return a line of a chunk."""
+    return stamps.read(_decoded(chunk[begin:end]))
+
+
+def before(chunk: bytes, stamps: Stamps, begin: int, floor: int) -> float | None:
+    """Return the time of the last line that has one between two places of a chunk; None: none of them has."""
+    seconds = None
+    while seconds is None and begin > floor:
+        start = max(chunk.rfind(b"\n", 0, begin - 1) + 1, floor)
+        seconds = stamped(chunk, stamps, start, begin - 1).seconds
+        begin = start
+    return seconds
+
+
+def _decoded(line: bytes) -> str:
+    return line.decode("utf-8", "replace")

@@ -47,7 +47,7 @@ def _says(*texts: str, pattern: str = "", uvicorn: bool = False) -> Marker:
     return Marker(texts=texts, message=re.compile(pattern or "|".join(map(re.escape, texts))), uvicorn=uvicorn)
 
 
-_SECONDS = r"(?P<seconds>[\d.]+)"
+_SECONDS = r"(?P<seconds>\d{1,9}(?:\.\d+)?)"
 
 V0_26: Mapping[Name, Marker] = {
     # the logo, or the line in its place (VLLM_DISABLE_LOG_LOGO); a build's own part (+cpu) is not the version's

@@ -4,11 +4,14 @@ A phase ends with its line; where the line says how long it took, it began that 
 is nobody's. Of several ranks or engines the last one decides: a phase ends when all have ended it.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from re import Match
 
-from ops.coldstart.log.lines import Clock, Line, Stamps, chunks, head, matching, stamped
+from ops.coldstart.log.lines import Clock, Line, Stamps, before, chunks, head, matching, stamped
 from ops.coldstart.log.markers import KERNELS_FIRST, VERSIONS, Name
+from ops.coldstart.log.start import EngineStart
 from ops.coldstart.record import Compile, Span
 from ops.failures import UnclearError
 from ops.programs import ENGINE_TEXTS, Start, Texts
@@ -21,6 +24,12 @@ _FIRST: frozenset[Name] = frozenset({"version", "loading", "listening soon", "se
 """Markers of which the first one counts: of a beginning, and of the server, which is one."""
 
 
+_LONGEST = 86400.0
+"""Seconds of a start that is none: a clock was set in it."""
+
+_SET_BACK = 2.0
+"""Seconds by which lines may be out of order: several processes write, some with stamps of whole seconds."""
+
 _SAID: Mapping[str, Name] = {
     "weights": "weights read",
     "model loading": "loaded",
@@ -30,60 +39,47 @@ _SAID: Mapping[str, Name] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class EngineStart:
-    """What a log says of the last start in it. Times are seconds by its clock."""
-
-    version: str
-    clock: Clock
-    first: float
-    """When the start begins in the log: 0 by the relative clock, else its first line."""
-    serving: float | None
-    """When the server listened; None: it did not, in this log."""
-    spans: Mapping[Phase, Span]
-    """Seconds since `first`, in their order."""
-    compile: Compile
-    why_no_hit: str | None
-    """The reason when torch.compile was no full hit."""
-    said: Mapping[str, float]
-    """Seconds that the engine itself reports: `weights` read, `model loading`, `compile`, `graphs`, `engine init`. Of
-    ranks the longest."""
-    restarts: int
-    """Starts before this one in the same log."""
-    sleeps: tuple[tuple[float, float], ...]
-    """Ends of falling asleep, and how long each took."""
-    wakes: tuple[tuple[float, float], ...]
-    notes: tuple[str, ...]
-
-    @property
-    def total(self) -> float | None:
-        """Seconds from `first` until it served."""
-        return None if self.serving is None else self.serving - self.first
-
-
 @dataclass
 class _Marks:
     """The lines of one start, as they come."""
 
     version: str | None = None
     began: float | None = None
+    latest: float = -math.inf
+    """The latest of its times so far: the clock may be set back."""
+    set_back: float = 0.0
+    """Seconds by which it was, at most."""
     at: dict[Name, float] = field(default_factory=dict)
     took: dict[Name, float] = field(default_factory=dict)
+    """The longest of what the lines say."""
+    lasted: dict[Name, float] = field(default_factory=dict)
+    """Seconds from the first beginning of several ranks' or models' to the last end."""
     sleeps: list[tuple[float, float]] = field(default_factory=list)
     wakes: list[tuple[float, float]] = field(default_factory=list)
-    cached: list[tuple[str, float]] = field(default_factory=list)
+    cached: list[str] = field(default_factory=list)
     """Lines that speak of torch.compile's cache."""
+
+    @property
+    def any(self) -> bool:
+        """Whether there is any line of it."""
+        return bool(self.at or self.sleeps or self.wakes)
 
     def take(self, name: Name, now: float, took: float | None) -> None:
         """Note a marker's line, and the seconds that it says."""
+        if "serving" not in self.at:
+            self.set_back = max(self.set_back, self.latest - now)
+            self.latest = max(self.latest, now)
         if name in {"asleep", "awake"}:
             (self.sleeps if name == "asleep" else self.wakes).append((now, took or 0.0))
         elif "serving" in self.at or (name == "resolved" and "loading" in self.at):
             return  # whatever it is about, the start is over; a draft model is part of it only while nothing loads
         elif name not in _FIRST or name not in self.at:
-            self.at[name] = now
             if took is not None:
                 self.took[name] = max(took, self.took.get(name, 0.0))
+            if name in {"loaded", "compiled"} and took is not None:
+                since = self.at[name] - self.lasted[name] if name in self.lasted else now
+                self.lasted[name] = now - min(since, now - took)
+            self.at[name] = now
 
 
 def read(lines: Iterable[str], version: str | None = None) -> EngineStart:
@@ -103,18 +99,45 @@ def read_bytes(pieces: Iterable[bytes], version: str | None = None) -> EngineSta
     """
     texts = {text for it in MARKERS.values() for text in it.texts}
     wanted = [text.encode() for text in sorted(texts.union(*map(_literals, ENGINE_TEXTS.values())))]
-    starts, stamps, first = [_Marks()], Stamps("engine"), None
+    starts, stamps, pods = [_Marks()], Stamps("engine"), set[str]()
+    first, last, untimed = None, None, False
     for number, chunk in enumerate(chunks(pieces)):
         if number == 0:
             sample = head(chunk)
             stamps = Stamps.chosen(sample)
-            first = next((it.seconds for it in map(Stamps(stamps.clock).read, sample) if it.seconds is not None), None)
+            first = last = next((it.seconds for it in map(stamps.read, sample) if it.seconds is not None), None)
+        read_to = 0
         for begin, end in matching(chunk, wanted):
-            _noted(starts, stamped(chunk, stamps, begin, end))
-    if not starts[0].at and len(starts) > 1:
-        del starts[0]
+            line = stamped(chunk, stamps, begin, end)
+            marks = _marked(line)
+            now = line.seconds
+            if marks and line.pod:
+                pods.add(line.pod)
+            if marks and now is None:
+                # of the HTTP server's own lines some have none
+                now = before(chunk, stamps, begin, read_to)
+                now = last if now is None else now
+            if marks and now is not None:
+                read_to, last = end, now
+                if "version" in marks and (starts[-1].any or number or _served(chunk[:begin])):
+                    starts.append(_Marks(began=now))
+                _noted(starts[-1], marks, now)
+            untimed |= bool(marks) and now is None
+            if "serving" not in starts[-1].at:
+                starts[-1].cached.append(line.message)
+        at_end = None if "serving" in starts[-1].at else before(chunk, stamps, len(chunk), read_to)
+        last = last if at_end is None else at_end
+    if len(pods) > 1:
+        raise UnclearError(f"lines of {len(pods)} pods: {', '.join(sorted(pods)[:3])}; one pod's at a time")
+    if untimed and not starts[-1].any:
+        raise UnclearError("no line of it has a time; kubectl logs --timestamps has them")
     starts[0].began = 0.0 if stamps.clock == "relative" else first
     return _told(starts, stamps.clock, version)
+
+
+def _served(chunk: bytes) -> bool:
+    """Whether a server worked: what is before a start is of an earlier one."""
+    return b' HTTP/1.1" ' in chunk or b"Avg prompt throughput" in chunk
 
 
 def _literals(texts: Texts) -> Iterator[str]:
@@ -123,19 +146,22 @@ def _literals(texts: Texts) -> Iterator[str]:
         yield pattern.replace("\\", "")
 
 
-def _noted(starts: list[_Marks], line: Line) -> None:
-    message, now = line.message, line.seconds or 0.0
+def _marked(line: Line) -> dict[Name, Match[str]]:
+    """Return the markers that a line is."""
+    message, marks = line.message, {}
     for name, marker in MARKERS.items():
         if not (found := marker.message.match(message)):
             continue
-        said = found.groupdict()
+        marks[name] = found
+    return marks
+
+
+def _noted(marks: _Marks, found: Mapping[Name, Match[str]], now: float) -> None:
+    for name, it in found.items():
+        said = it.groupdict()
         if name == "version":
-            if starts[-1].at:
-                starts.append(_Marks(began=now))
-            starts[-1].version = said["version"]
-        starts[-1].take(name, now, float(said["seconds"]) if said.get("seconds") else None)
-    if "serving" not in starts[-1].at:
-        starts[-1].cached.append((message, now))
+            marks.version = said["version"]
+        marks.take(name, now, float(said["seconds"]) if said.get("seconds") else None)
 
 
 def _told(starts: list[_Marks], clock: Clock, version: str | None) -> EngineStart:
@@ -148,14 +174,19 @@ def _told(starts: list[_Marks], clock: Clock, version: str | None) -> EngineStar
     if version not in VERSIONS:
         raise UnclearError(f"a log of vLLM {version}; known are {', '.join(VERSIONS)}")
     zero = last.began if last.began is not None else min(last.at.values())
+    served, latest = last.at.get("serving", zero) - zero, max(last.at.values()) - zero
+    if served < 0 or latest > _LONGEST:
+        odd = served if served < 0 else latest
+        raise UnclearError(f"a clock was set in the start: one of its lines is {odd:+.0f} s from its first")
     notes = list(_notes(last, clock, given, len(starts) - 1))
     compiled, why = _compile(last, version)
+    took = last.took | last.lasted
     return EngineStart(
         version=version,
         clock=clock,
         first=zero,
         serving=last.at.get("serving"),
-        spans=spans(last.at, last.took, zero, kernels_first=version in KERNELS_FIRST, compiles=compiled != "none"),
+        spans=spans(last.at, took, zero, kernels_first=version in KERNELS_FIRST, compiles=compiled != "none"),
         compile=compiled,
         why_no_hit=why,
         said={title: last.took[name] for title, name in _SAID.items() if name in last.took},
@@ -171,6 +202,8 @@ def _notes(marks: _Marks, clock: Clock, given: str | None, restarts: int) -> Ite
         yield f"the log says that it is of vLLM {marks.version}, not {given}"
     if clock == "engine":
         yield "times are the engine's own: whole seconds (kubectl logs --timestamps has better ones)"
+    if marks.set_back > _SET_BACK:
+        yield f"the clock is set back by {marks.set_back:.1f} s in the start: its phases may be wrong"
     if restarts:
         yield f"the last of {restarts + 1} starts in the log"
     if "version" not in marks.at:
@@ -183,8 +216,8 @@ def _notes(marks: _Marks, clock: Clock, given: str | None, restarts: int) -> Ite
 
 def _compile(marks: _Marks, version: str) -> tuple[Compile, str | None]:
     start = Start(version)
-    for text, seconds in marks.cached:
-        start.read(text, seconds)
+    for text in marks.cached:
+        start.read(text)
     why = start.why_no_full_hit()
     if why is None:
         return "hit", None
@@ -240,9 +273,11 @@ def spans(
     for phase, begin, end in bounds:
         if begin is None or end is None:
             continue
-        if end >= max(begin, passed):
-            cut[phase] = Span(begin=round(max(begin, passed) - zero, 3), end=round(end - zero, 3))
-            passed = end
+        # what a clock that was set back puts behind the server's line is cut there
+        over = min(end, at.get("serving", end))
+        if over >= max(begin, passed):
+            cut[phase] = Span(begin=round(max(begin, passed) - zero, 3), end=round(over - zero, 3))
+            passed = over
     return cut
 
 

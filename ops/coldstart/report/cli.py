@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,9 +28,9 @@ def report(
     title: Annotated[str | None, typer.Option("--title", callback=not_empty, help="of the page")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show measured starts: where the seconds went, and what each step gained.
+    """Show where measured starts spent their seconds.
 
-    Load runs never count as an improvement. Exit code 1: the files hold no start.
+    And what each step gained. Load runs never count as an improvement. Exit code 1: the files hold no start.
 
     Example: python -m ops coldstart report starts.jsonl --html report.html --markdown -
     """
@@ -46,7 +47,7 @@ def report(
     for option, path in (("--html", html), ("--markdown", markdown)):
         if path and (option, path) != ("--markdown", output.STANDARD):
             output.writable(option, path, files)
-    if html and html == markdown:
+    if html and markdown and Path(html).resolve() == Path(markdown).resolve():
         raise UsageError(f"--html and --markdown {echo(html)}: one file each")
     found = _read(files)
     named = title or TITLE
@@ -65,9 +66,9 @@ def report(
 
 
 def refit(files: Files, as_json: Json = False) -> None:
-    """Say what measured starts make of the budget's figures, beside today's.
+    """Say what measured starts make of the budget's figures.
 
-    Starts of a cluster count that took everything cached from caches and did not restart.
+    Beside today's. Starts of a cluster count that took everything cached from caches and did not restart.
 
     Example: python -m ops coldstart refit starts.jsonl
     """
@@ -76,7 +77,8 @@ def refit(files: Files, as_json: Json = False) -> None:
     from ops.terminal import echo  # noqa: PLC0415
 
     said = refitted(_read(files))
-    typer.echo(json.dumps(document(said), indent=2) if as_json else "\n\n".join(map(table, said)))
+    if as_json or said:
+        typer.echo(json.dumps(document(said), indent=2) if as_json else "\n\n".join(map(table, said)))
     if not any(it.phases for it in said):
         raise RefusedError(f"no start that counts in {', '.join(map(echo, files))}")
 

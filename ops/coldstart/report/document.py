@@ -9,7 +9,7 @@ from ops.coldstart.report.starts.bars import TOTAL, UNATTRIBUTED, bars
 from ops.coldstart.report.starts.comparison import Comparison, Row, comparisons
 from ops.coldstart.report.starts.configuration import OWN, SETTING, Runs, Setting, facts, settings
 from ops.coldstart.report.starts.predicted import doubt, timeline
-from ops.terminal import columns, echo
+from ops.terminal import columns, plain
 from serving.budget.timeline import Timeline, total
 
 
@@ -79,8 +79,8 @@ def lines(records: Sequence[Record]) -> str:
         return wording.NOTHING
     parts = []
     for of in settings(records):
-        parts.append(echo(wording.heading(of)))
+        parts.append(plain(wording.heading(of)))
         for it in comparisons(of):
-            rows = [tuple(map(echo, wording.cells(it, row))) for row in it.rows]
+            rows = [tuple(map(plain, wording.cells(it, row))) for row in it.rows]
             parts.append(f"{wording.kind(it.start, it.source)}\n{columns([wording.heads(it), *rows])}")
     return "\n\n".join(parts)

@@ -29,6 +29,8 @@ def records(files: Sequence[str]) -> tuple[tuple[Record, ...], int]:
 
 def _of(file: str) -> Sequence[Record]:
     with ExitStack() as closing:
+        if file == STANDARD and sys.stdin is None:
+            raise UsageError("-: standard input is closed")
         try:
             stream = sys.stdin if file == STANDARD else closing.enter_context(Path(file).open(encoding="utf-8"))
             return list(read(echo(file), stream))

@@ -14,7 +14,7 @@ from ops.coldstart.record import Record, Subject
 from ops.coldstart.report.starts.configuration import COUNTED, SETTING, TITLES, facts, settings, value
 from ops.coldstart.report.starts.figures import seconds, signed, text
 from ops.coldstart.report.starts.predicted import doubt, timeline
-from ops.terminal import columns, echo
+from ops.terminal import columns, plain
 from serving.budget.refit import Measured, Refit, refit
 from serving.budget.timeline import PHASES, Phase, Start
 
@@ -101,14 +101,14 @@ _HEAD = ("start", "phase", "of", "measured", "predicted", "spread", "runs", "con
 def table(found: Refitted) -> str:
     """Return a setting's figures as text."""
     said = ", ".join(
-        f"{TITLES[it]} {echo(value(found.subject, it))}" for it in SETTING if value(found.subject, it) != "-"
+        f"{TITLES[it]} {plain(value(found.subject, it))}" for it in SETTING if value(found.subject, it) != "-"
     )
     lines = [said]
     rows = [row for it in found.phases for row in _rows(it)]
     lines.append(columns([_HEAD, *rows]) if rows else "no start that counts")
     lines += [f"left out: {count} {why}" for why, count in found.left_out.items()]
     if found.doubt:
-        lines.append(f"not predicted: {echo(found.doubt)}")
+        lines.append(f"not predicted: {plain(found.doubt)}")
     if any(it.measured.untold for it in found.phases):
         lines.append("not told: no two configurations differ in it alone; measure one that does")
     return "\n".join(lines)
@@ -130,11 +130,11 @@ def _rows(it: Beside) -> list[tuple[str, ...]]:
             shown = "-" if expected is None else signed(expected)
             rows.append((*place, _named(names), signed(effect), shown, *checks))
     rows += [(*place, _named(names), "not told", "-", *checks) for names in of.untold]
-    return [*rows, (*place, f"{', '.join(map(echo, within))}: within the spread", "", "", *checks)] if within else rows
+    return [*rows, (*place, f"{', '.join(map(plain, within))}: within the spread", "", "", *checks)] if within else rows
 
 
 def _named(names: Sequence[str]) -> str:
-    return " + ".join(map(echo, names))
+    return " + ".join(map(plain, names))
 
 
 def document(found: Sequence[Refitted]) -> list[dict[str, Any]]:

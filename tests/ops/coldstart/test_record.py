@@ -66,7 +66,16 @@ def test_phases_that_do_not_add_up_are_refused(changed, said):
         (json.dumps({**json.loads(record().line()), "format": "other/2"}), "format: Input should be 'vllm-eks/cold"),
         (json.dumps({**json.loads(record().line()), "colour": "red"}), "colour: Extra inputs are not permitted"),
         (json.dumps({**json.loads(record().line()), "total": -1}), "total: Input should be greater than or equal to 0"),
-        (record().line().replace("30.0", "NaN"), "total: Input should be greater than or equal to 0"),
+        (record().line().replace("30.0", "NaN"), "total: Input should be a finite number"),
+        (record(ready=17.5).line().replace("17.5", "Infinity"), "ready: Input should be a finite number"),
+        (record(ready=17.5).line().replace("17.5", "-17.5"), "ready: Input should be greater than or equal to 0"),
+        (record(said={"weights": 17.5}).line().replace("17.5", "-1"), "said.weights: Input should be greater than or"),
+        (record().line().replace("30.0", "3e10"), "total: Input should be less than or equal to 1000000000"),
+        (
+            record().line().replace('"tensorParallel":1', '"tensorParallel":0'),
+            "subject.tensorParallel: Input should be",
+        ),
+        (json.dumps({**json.loads(record().line()), "a\nb\x1b[2J": 1}), r"a\nb\x1b[2J: Extra inputs are not permitted"),
         (
             json.dumps({**json.loads(record().line()), "phases": {"lunch": {"begin": 0, "end": 1}}}),
             "phases.lunch.[key]",

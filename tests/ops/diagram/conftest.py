@@ -16,7 +16,7 @@ from tests.harness import ROOT, SECRETS, stack_settings
 from tests.ops.chromium import Browser, browser
 from tests.rehearsal.test_stacks import variant
 
-STACKS = ("dev", "prod", "many", "no server")
+STACKS = ("dev", "staging", "prod", "many", "no server")
 """Names of plans: of stack files as they are checked in; of one with many servers; and of one with none."""
 
 LONG = "a-pool-with-a-name-as-long-as"

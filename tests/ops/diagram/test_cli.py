@@ -5,8 +5,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from ops.diagram import plan_file
+from ops.diagram import picture, plan_file
+from ops.failures import UsageError
 from rehearsal.engine.run import RunFailedError
 from rehearsal.engine.run import UsageError as NotRehearsedError
 from rehearsal.toolchain.pulumi_cli import ToolMissingError
@@ -70,6 +73,27 @@ def test_a_file_that_is_no_plan_is_2(ops, folder, text):
     Path("plan.json").write_text(text)
     said = "--preview plan.json: no plan; expected what `python -m rehearsal preview --json FILE` writes\n"
     assert ops("diagram", "--json", "--preview", "plan.json") == (2, "", said)
+
+
+DRAWN = ("apps/v1:Deployment", "core/v1:Service", "NodePool", "VpcEndpoint", "VllmServer", "bucket:Bucket")
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), odd=st.sampled_from([None, 0, 1.5, "", "\x00", [], [[1]], [{}], {}, {"a": 1}]))
+def test_a_plan_with_something_odd_in_it_is_drawn_or_refused(plan, folder, data, odd):
+    whole = json.loads(json.dumps(plan("dev").as_json()))
+    at = data.draw(st.sampled_from([it for it in whole["resources"] if it["type"].endswith(DRAWN)]))
+    while True:
+        key = data.draw(st.sampled_from(range(len(at)) if isinstance(at, list) else sorted(at)))
+        if not at[key] or not isinstance(at[key], dict | list) or data.draw(st.booleans()):
+            break
+        at = at[key]
+    at[key] = odd
+    Path("plan.json").write_text(json.dumps(whole))
+    try:
+        picture.svg(plan_file.read("plan.json")).encode()
+    except UsageError as error:
+        assert "no plan" in str(error)  # noqa: PT017
 
 
 def test_a_stack_that_is_not_here_is_2_in_the_words_of_the_rehearsal(ops, folder):

@@ -153,6 +153,15 @@ def test_nothing_lies_over_anything(plan, name):
         assert all(box[0] >= 0 and box[2] <= WIDTH and box[3] <= found.bottom for box in boxes.values())
 
 
+@pytest.mark.parametrize("name", ["dev", "staging", "prod"])
+def test_no_title_of_a_committed_stack_loses_its_middle(plan, name):
+    for drawn in drawings(plan(name)):
+        shown = {
+            it.key: " ".join(word.text for word in it.words if word.kind == "title") for it in parts(drawn)[0].boxes
+        }
+        assert shown == {key: box.title for key, box in drawn.boxes.items()}
+
+
 @pytest.mark.parametrize("name", SERVED)
 def test_every_piece_of_a_path_leads_from_its_box_to_the_next(plan, name):
     for drawn in drawings(plan(name)):

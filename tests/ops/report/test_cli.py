@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from ops.coldstart.report.reading import records
+from ops.failures import UsageError
 from tests.ops.report.article import ladder, record, repeated
 
 READING = "measured starts: reading 1 file (0 s)\n"
@@ -20,6 +22,11 @@ def test_a_page_markdown_and_figures_are_written_in_one_go(ops, file):
     ]
     assert "<title>A &lt;title&gt;</title>" in Path("r.html").read_text()
     assert Path("r.md").read_text().startswith("## A <title>\n\n9 starts, 2026-08-30.\n")
+
+
+def test_commands_are_summed_up_in_a_line_that_is_whole(ops):
+    """Typer cuts what is longer."""
+    assert "..." not in ops("--help")[1].partition("Commands:\n")[2]
 
 
 def test_markdown_on_standard_output_is_alone_there(ops, file):
@@ -76,6 +83,8 @@ def test_no_start_writes_the_page_all_the_same_and_is_1(ops, file):
         (("starts.jsonl", "--markdown", "."), "--markdown .: a folder; expected a file\n"),
         (("starts.jsonl", "--html", "r", "--markdown", "r"), "--html and --markdown r: one file each\n"),
         (("starts.jsonl", "--json", "--markdown", "-"), "--json and --markdown -: one of both on standard output\n"),
+        (("starts.jsonl", "--html", "r", "--markdown", "./r"), "--html and --markdown r: one file each\n"),
+        (("starts.jsonl", "--html", "-"), "--html -: no page goes to standard output; expected a file\n"),
         (("starts.jsonl", "--html", ""), "Error: Invalid value for '--html': empty\n"),
     ],
 )
@@ -95,6 +104,27 @@ def test_a_file_of_something_else_is_3(ops, file):
     Path("starts.jsonl").write_bytes(b"\xff\xfe")
     said = "starts.jsonl: not a file of measured starts: not UTF-8\n"
     assert ops("report", "starts.jsonl")[::2] == (3, f"{READING}{said}")
+
+
+def test_closed_standard_input_is_said(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(UsageError, match=r"^-: standard input is closed$"):
+        records(["-"])
+
+
+def test_long_names_are_whole_in_the_result_and_move_no_cursor(ops, file):
+    long = {"stack": "x" * 200, "server": "a\nb\x1b[2J"}
+    starts = [record("step-0", "restart", "none", {"imports": 3.0}, 5, subject=it) for it in ({}, long)]
+    out = ops("report", file(starts))[1]
+    assert f"step-0 (stack {'x' * 200}, server a\\nb\\x1b[2J)" in out
+    model = {"model": f"s3://{'m' * 200}/"}
+    out = ops("refit", file([record("step-0", "restart", "none", {"imports": 3.0}, 5, subject=model)]))[1]
+    assert f"model s3://{'m' * 200}/" in out
+
+
+def test_refit_of_nothing_prints_nothing(ops, file):
+    assert ops("refit", file([])) == (1, "", f"{READING}no start that counts in starts.jsonl\n")
+    assert ops("refit", "starts.jsonl", "--json")[:2] == (1, "[]\n")
 
 
 def test_refit_prints_measured_beside_predicted(ops, file):

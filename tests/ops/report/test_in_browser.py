@@ -74,6 +74,13 @@ def opened(chromium: Browser, file: Path, width: int = 1280, **media: str) -> Br
     return chromium
 
 
+def test_zones_are_not_broken_letter_by_letter_on_a_phone(chromium, pages):
+    shown = opened(chromium, pages["the ladder five times"], 400)
+    widths = shown.value("[...document.querySelectorAll('td.whole')].map(it => it.getBoundingClientRect().width)")
+    assert len(widths) == 6
+    assert min(widths) >= 11 * 15
+
+
 @pytest.mark.parametrize("width", [1280, 400])
 @pytest.mark.parametrize("name", PAGES)
 def test_bars_have_a_width_and_nothing_is_loaded_or_beyond_the_edge(chromium, pages, name, width):

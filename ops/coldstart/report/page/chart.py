@@ -99,7 +99,7 @@ def _axis(scale: Scale, bottom: int) -> Iterator[Element]:
     for mark in scale.marks:
         side = {"text-anchor": "middle" if mark else "start"}
         yield element("line", {"class": "grid", "x1": scale.at(mark), "x2": scale.at(mark), "y1": 0, "y2": bottom + 4})
-        yield element("text", {"class": "tick", "x": scale.at(mark), "y": bottom + 19, **side}, f"{mark:g}")
+        yield element("text", {"class": "tick", "x": scale.at(mark), "y": bottom + 19, **side}, number(mark))
 
 
 def _bar(row: int, bar: Bar, scale: Scale) -> Iterator[Element]:

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from infra.gpu_pools import GpuPool
-from infra.instances import InstanceType, catalogue, types_with
+from infra.instances import ARCHITECTURES, InstanceType, catalogue, types_with
 from infra.model_bucket import MODELS
 from ops.coldstart.record import Subject
 from serving.arguments import ENGINES
@@ -46,6 +46,8 @@ def doubt(subject: Subject) -> str | None:
     kind = catalogue().get(subject.instance_type)
     if kind is None or kind.name not in types_with(kind.gpu):
         return f"the catalogue of instances has no {subject.instance_type}"
+    if kind.gpu not in ARCHITECTURES:
+        return f"no pool may have the GPU of {kind.name}"
     if subject.engine_version not in ENGINES:
         return f"no vLLM {subject.engine_version} here, only {', '.join(ENGINES)}"
     if not 0 < subject.model_gib <= 2000 or not 1 <= subject.tensor_parallel <= kind.gpus:

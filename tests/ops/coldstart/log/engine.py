@@ -138,3 +138,19 @@ def in_ranks(said: Sequence[Said], count: int, late: float) -> list[Said]:
             continue
         found += [replace(it, at=it.at + late * rank, by=f"Worker_TP{rank} pid={900 + rank}") for rank in range(count)]
     return found
+
+
+EXACT = [runtime, pods, node, docker, json_formatter, relative]
+"""Dresses with times of a part of a second."""
+
+WHOLE_SECONDS = [plain, processes, coloured]
+VERSIONS = ["0.26.0", "0.33.0"]
+
+
+def seconds(found):
+    """By phase."""
+    return {phase: round(span.seconds, 3) for phase, span in found.spans.items()}
+
+
+def unattributed(found):
+    return found.total - sum(span.seconds for span in found.spans.values())
