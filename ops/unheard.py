@@ -1,4 +1,4 @@
-"""Standard error that may be full or closed: what is said there is for people, and a result must not be lost with it."""
+"""Standard error that may be full or closed: what is said there is for people, and no result may be lost with it."""
 
 import os
 import sys
