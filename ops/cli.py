@@ -3,8 +3,11 @@
 Exit codes: 0 ok, 1 a check failed, 2 usage, 3 could not tell; 130 Ctrl-C.
 """
 
+import io
+import os
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -32,13 +35,24 @@ class _Commands(TyperGroup):
 
     def main(self, *args: Any, **more: Any) -> Any:
         """Run, and end with a line when nobody can write to standard output. A closed pipe ends it silently."""
+        _fit_streams()
         try:
             return super().main(*args, **more)
         except OSError as error:
             with suppress(OSError):
                 sys.stdout.close()  # else Python tries again in the end
-            sys.stderr.write(f"cannot write: {error.strerror}\n")
+            with suppress(OSError):
+                sys.stderr.write(f"cannot write: {error.strerror}\n")
             sys.exit(UNCLEAR)
+
+
+def _fit_streams() -> None:
+    """Make streams that are closed (`2>&-`) empty ones, and have signs that a locale lacks written as ASCII."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - for as long as the process runs
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 app = typer.Typer(

@@ -18,8 +18,12 @@ def columns(rows: Sequence[Sequence[str]]) -> str:
 
 def echo(text: str) -> str:
     """Return what somebody wrote for the one line of a message: cut, and nothing in it that moves the cursor."""
-    cut = text if len(text) <= ECHOED else f"{text[:ECHOED]}..."
-    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in cut) or "''"
+    return plain(text if len(text) <= ECHOED else f"{text[:ECHOED]}...") or "''"
+
+
+def plain(text: str) -> str:
+    """Return what somebody else wrote, with nothing in it that moves the cursor or breaks the line."""
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
 
 
 def size(count: int) -> str:
