@@ -1,7 +1,7 @@
 """`python -m ops`."""
 
+from ops import streams
 from ops.cli import app
-from ops.unheard import bear_with_standard_error
 
-bear_with_standard_error()
+streams.fit()
 app(prog_name="python -m ops")

@@ -12,6 +12,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from ops.failures import RefusedError, UnclearError
 
+_ACTIONS = {
+    "DeleteObjects": "s3:DeleteObject",
+    "GetObject": "s3:GetObject",
+    "ListObjectsV2": "s3:ListBucket",
+}
+"""What IAM calls the right to do an operation of S3, which says it to its own account at most: others name theirs."""
+
 _GONE = frozenset({"NoSuchBucket", "ResourceNotFoundException"})
 """What AWS says of a thing that is not there: an answer, and not a failure to answer."""
 
@@ -53,10 +60,20 @@ def answering(what: str) -> Iterator[None]:
     except ClientError as error:
         said = error.response.get("Error", {})
         code, message = str(said.get("Code", "")), str(said.get("Message", ""))
-        line = f"{what}: {_line(f'AWS answers {code}: {message}')}"
+        line = f"{what}: {_line(f'AWS answers {code}: {message}')}{missing(code, message, error.operation_name)}"
         raise (RefusedError(line) if code in _GONE else UnclearError(line)) from None
     except (BotoCoreError, ValueError) as error:  # ValueError: AWS_ENDPOINT_URL is no URL
         raise UnclearError(f"{what}: {_line(str(error))}") from None
+
+
+def missing(code: str, message: str, operation: str) -> str:
+    """Return which right an answer of S3 asks for, as the end of its line; empty where it says so, or asks for none."""
+    action = _ACTIONS.get(operation, "")
+    return (
+        f" (needs {action} on a bucket of account.id)"
+        if code == "AccessDenied" and action and action not in message
+        else ""
+    )
 
 
 def _line(text: str) -> str:

@@ -22,7 +22,7 @@ def echo(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return what a file holds for a line of a result: whole, and nothing in it that moves the cursor."""
+    """Return what somebody else wrote, with nothing in it that moves the cursor or breaks the line."""
     return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
 
 

@@ -10,7 +10,7 @@ from ops.cache.shelf import Item, Shelf, bucket_of, described
 from ops.failures import UnclearError
 from ops.programs import MANIFEST
 from ops.stack.stack_file import Stack
-from ops.terminal import columns, size
+from ops.terminal import columns, plain, size
 
 SAFE_AGE = timedelta(days=1)
 """A build uploads its archive before its manifest, minutes apart: an archive of today may be about to be named. And a
@@ -64,7 +64,7 @@ def spared(found: Sequence[Doomed], running: Mapping[str, str]) -> tuple[list[Do
 
 def table(found: Sequence[Doomed]) -> str:
     """Return a line for each object, for people."""
-    return columns([(size(it.item.bytes), it.item.key, it.why) for it in found])
+    return columns([(size(it.item.bytes), plain(it.item.key), it.why) for it in found])
 
 
 def total(found: Sequence[Doomed]) -> int:
@@ -111,6 +111,6 @@ def remove(stack: Stack, keys: Sequence[str]) -> None:
             with aws.answering(title):
                 answer = s3.delete_objects(**bucket, Delete={"Objects": objects, "Quiet": True})
             if errors := answer.get("Errors"):
-                raise UnclearError(
-                    f"{title}: S3 kept {errors[0]['Key']}: {errors[0].get('Code')}: {errors[0].get('Message')}"
-                )
+                first_one, code, message = errors[0]["Key"], str(errors[0].get("Code")), str(errors[0].get("Message"))
+                needs = aws.missing(code, message, "DeleteObjects")
+                raise UnclearError(f"{title}: S3 kept {first_one}: {code}: {message}{needs}")

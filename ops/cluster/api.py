@@ -15,6 +15,7 @@ from urllib3.exceptions import HTTPError
 from websocket import WebSocket, WebSocketBadStatusException, WebSocketException
 
 from ops.failures import RefusedError, UnclearError
+from ops.terminal import echo, plain
 
 Body = dict[str, Any]
 
@@ -69,7 +70,8 @@ class Cluster:
 
     def list(self, path: str, **query: str) -> Sequence[Body]:
         """Return the objects of a list that fit the query."""
-        items: list[Body] = self._body(*self._ask("GET", path, query))["items"]
+        # a list of nothing may be null
+        items: list[Body] = self._body(*self._ask("GET", path, query)).get("items") or []
         return items
 
     def text(self, path: str, **query: str) -> str:
@@ -183,9 +185,13 @@ class Cluster:
             body = json.loads(text)
         except ValueError:
             body = {"message": text}
-        if status < 400 and isinstance(body, dict):
+        if status < 400 and isinstance(body, dict) and "kind" in body:
             return body
-        message = " ".join(str(body.get("message") if isinstance(body, dict) else body).split())[:500]
+        if status < 400:
+            # a proxy's page, another server's port
+            said = echo(" ".join(text.split()))
+            raise UnclearError(f"{self._title} answers {status}, and not as a Kubernetes API does: {said}")
+        message = plain(" ".join(str(body.get("message") if isinstance(body, dict) else body).split())[:500])
         if status == _UNAUTHORIZED:
             raise DeniedError(f"{self._title} does not know you: {self._said.last or message}")
         line = f"{self._title} answers {status}: {message}"

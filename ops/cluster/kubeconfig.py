@@ -25,7 +25,9 @@ def client_of(path: Path) -> ApiClient:
         return config.new_client_from_config(str(path), persist_config=False)
     except yaml.YAMLError as error:
         # the rest of its text repeats lines of the file, so perhaps a token
-        raise UsageError(f"--kubeconfig {echo(str(path))}: not YAML: {getattr(error, 'problem', error)}") from None
+        raise UsageError(
+            f"--kubeconfig {echo(str(path))}: not YAML: {one_line(getattr(error, 'problem', error))}"
+        ) from None
     except (ConfigException, OSError, ValueError) as error:
         raise UsageError(f"--kubeconfig {echo(str(path))}: {one_line(error)}") from None
     except (TypeError, AttributeError, KeyError, RecursionError) as error:

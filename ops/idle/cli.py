@@ -56,6 +56,7 @@ def plan(
     Example:
       python -m ops idle plan --server gemma --intervals lognormal:median=20m,p90=3h --penalty 0.001 --spot-price 1.2
     """  # noqa: D301 - \b is Typer's: the lines below stay as they are
+    from ops.failures import UsageError  # noqa: PLC0415
     from ops.idle.plan import intervals as idle_times  # noqa: PLC0415
     from ops.idle.plan import penalty as penalties  # noqa: PLC0415
     from ops.idle.plan.plan import planned  # noqa: PLC0415
@@ -64,6 +65,8 @@ def plan(
     from ops.stack.stack_file import read  # noqa: PLC0415
     from ops.terminal import progress  # noqa: PLC0415
 
+    if busy is not None and not intervals:
+        raise UsageError("--busy: of no use without --intervals")
     read_stack = read(stack)
     read_stack.server(server)
     cost = penalties.given(penalty, requests)

@@ -13,6 +13,9 @@ from serving.front.tokens import tokens_of
 
 VARIABLE = "VLLM_API_TOKEN"
 OPTION = "--token-file"
+_MOST = 65536
+"""Signs of a file that are read. No server takes a header of so many."""
+
 OTHERWISE = f"or give a token with {VARIABLE} or {OPTION}"
 
 
@@ -24,7 +27,9 @@ def given(file: Path | None) -> tuple[str, str] | None:
     """
     if file is not None:
         try:
-            return _sound(file.read_text(encoding="utf-8").strip(), f"{OPTION} {echo(str(file))}")
+            with file.open(encoding="utf-8") as opened:
+                text = opened.read(_MOST)
+            return _sound(text.strip(), f"{OPTION} {echo(str(file))}")
         except (OSError, UnicodeDecodeError):
             raise UsageError(f"{OPTION} {echo(str(file))}: cannot be read") from None
     if VARIABLE in os.environ:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ops.failures import Failure, RefusedError, UnclearError
-from ops.terminal import echo
+from ops.terminal import echo, plain
 
 PATH = "/v1/chat/completions"
 
@@ -69,10 +69,17 @@ class Answer:
 
     def take(self, chunk: Mapping[str, Any]) -> str:
         """Take in a chunk, and return the text in it."""
+        try:
+            return self._taken(chunk)
+        except (AttributeError, LookupError, TypeError, ValueError):
+            self.error = f"no chunk: {echo(json.dumps(chunk))}"
+            return ""
+
+    def _taken(self, chunk: Mapping[str, Any]) -> str:
         if error := chunk.get("error"):
             self.error = said(error)
-        usage = chunk.get("usage") or {}
-        self.tokens = usage.get("completion_tokens", self.tokens)
+        if usage := chunk.get("usage"):
+            self.tokens = int(usage["completion_tokens"])
         text = ""
         for choice in chunk.get("choices") or ():
             delta = choice.get("delta") or {}
@@ -141,4 +148,4 @@ def refusal(title: str, status: int, later: str | None, body: str, *, shown: str
 def said(error: Any) -> str:
     """Return an error's message, in one line without its full stop: OpenAI's form, vLLM's older one, or any text."""
     message = error.get("message", "") if isinstance(error, dict) else error
-    return " ".join(str(message).split())[:500].rstrip(".")
+    return plain(" ".join(str(message).split())[:500].rstrip("."))

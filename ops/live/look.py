@@ -20,7 +20,7 @@ from ops.live.state import Standing, engine_phase, of_pod, why_pending
 from ops.live.status import Node, Row
 from ops.programs import RESTORE_LINE
 from ops.stack.stack_file import Stack
-from ops.terminal import size
+from ops.terminal import plain, size
 from serving.front import CONTROL_PORT
 from serving.pod import CONTAINER
 from serving.server import ServerSettings
@@ -66,12 +66,19 @@ def rows(cluster: Cluster, stack: Stack, servers: Sequence[str], say: Callable[[
         say(server)
         listed = pods.of_server(cluster, stack.settings.namespace, server)
         if not listed:
-            word, why = pods.why_none(cluster, stack.settings.namespace, server)
-            found.append(Row(server=server, pod=None, standing=Standing(word, why)))
+            found.append(_without_pods(cluster, stack, server))
         for pod in listed:
             say(f"{server}: {pods.name(pod)}")
             found.append(_Look(cluster, stack, server).row(pod))
     return found
+
+
+def _without_pods(cluster: Cluster, stack: Stack, server: str) -> Row:
+    try:
+        standing = Standing(*pods.why_none(cluster, stack.settings.namespace, server))
+    except UnclearError as failure:
+        return Row(server=server, pod=None, standing=Standing("no pod"), unseen=(f"why it has none: {failure}",))
+    return Row(server=server, pod=None, standing=standing)
 
 
 class _Look:
@@ -110,8 +117,9 @@ class _Look:
         asks = pods.sleeps(pod)
         state = self._tried("its agent", lambda: said_by_agent(self._cluster, pod)) if asks else None
         if state is not None:
-            word = "ready" if state["state"] == "awake" and row.standing.word == "ready" else str(state["state"])
-            standing = Standing(word, str(state.get("problem") or ""))
+            # that the engine is awake says not that the pod is ready
+            word = row.standing.word if state["state"] == "awake" else str(state["state"])
+            standing = Standing(word, plain(str(state.get("problem") or "")))
             row = replace(row, standing=standing, held=state.get("held"), seconds=state.get("seconds"))
         counts = self._tried("its requests", lambda: self._requests(pod))
         return replace(row, running=counts["running"], waiting=counts["waiting"]) if counts else row

@@ -23,7 +23,7 @@ from ops.live.agent import Agent
 from ops.live.state import of_pod
 from ops.live.status import spoken
 from ops.stack.stack_file import Stack
-from ops.terminal import progress
+from ops.terminal import plain, progress
 from serving.front import CONTROL_PORT, WANTED_ANNOTATION
 from serving.front.containers import AGENT
 from serving.server import ServerSettings, situation
@@ -154,6 +154,8 @@ class _Orders:
     def __init__(self, cluster: Cluster, namespace: str, verb: Verb, *, stay: bool) -> None:
         self._cluster, self._namespace, self._verb, self._stay = cluster, namespace, verb, stay
         self._since: dict[str, float] = {}
+        self._asked = ""
+        """Whose order is on its way: it may have arrived, or not."""
 
     def state(self, name: str) -> Mapping[str, Any]:
         """Ask how a pod stands."""
@@ -162,7 +164,9 @@ class _Orders:
     def give(self, name: str) -> None:
         """Give the order."""
         self._since[name] = time.monotonic()
+        self._asked = name
         self._ask(name, (lambda agent: agent.sleep(stay=self._stay)) if self._verb == "sleep" else Agent.wake)
+        self._asked = ""
 
     def done(self, state: Mapping[str, Any]) -> bool:
         """Return whether a state is what is wanted, for good."""
@@ -191,14 +195,17 @@ class _Orders:
 
     def standing(self, given: Sequence[str], server: str) -> str:
         """Return the line on what goes on without us."""
-        if not given:
+        said = [f"stands for {', '.join(given)}"] if given else []
+        if self._asked:
+            said.append(f"may have reached {self._asked}")
+        if not said:
             return "nothing was ordered"
         back = "wake" if self._verb == "sleep" else "sleep"
-        return f"the order to {self._verb} stands for {', '.join(given)}; back: python -m ops {back} --server {server}"
+        return f"the order to {self._verb} {' and '.join(said)}; back: python -m ops {back} --server {server}"
 
     def _given_up(self, state: Mapping[str, Any]) -> str:
         """Return why the agent does not carry the order out any more; empty: it does."""
-        problem = str(state["problem"] or "")
+        problem = plain(str(state["problem"] or ""))
         if state["state"] in _DOWN:
             return problem or f"the pod is {state['state']}"
         if self._verb == "sleep" and state["state"] in {"awake", "asleep"} and state["wanted"] != "asleep":

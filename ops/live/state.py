@@ -9,6 +9,7 @@ from infra.gpu_pools.agreed import NODE_POOL_LABEL, TYPE_LABEL
 from ops.cluster.api import Body
 from ops.live.pods import condition, going, ready, status
 from ops.programs import ENGINE_TEXTS, Start
+from ops.terminal import plain
 from serving.pod import CONTAINER
 
 Word = Literal["pending", "starting", "ready", "not ready", "failed", "ending"]
@@ -152,5 +153,5 @@ def _speaker(event: Body) -> str:
 
 
 def _line(*parts: Any) -> str:
-    line = ": ".join(" ".join(str(part).split()) for part in parts if part)
+    line = plain(": ".join(" ".join(str(part).split()) for part in parts if part))
     return line if len(line) <= _DETAIL else f"{line[:_DETAIL]}..."

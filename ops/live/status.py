@@ -144,7 +144,7 @@ def unclear(rows: Sequence[Row]) -> Iterator[str]:
     """Yield a line for each thing that could not be read, so that no check of it was made."""
     for row in rows:
         for line in row.unseen:
-            yield f"servers.{row.server}: pod {row.pod}: cannot tell: {line}"
+            yield f"servers.{row.server}: {f'pod {row.pod}: ' if row.pod else ''}cannot tell: {line}"
 
 
 def seconds_of(option: str, duration: str) -> float:

@@ -1,11 +1,13 @@
 """What every command has in common: it starts at once, and ends with a code and a line."""
 
+import io
 import subprocess
 import sys
 
 import pytest
 
 from ops import failures
+from ops.cli import app
 from ops.programs import BUILD_EXIT
 from serving import jobs
 from tests.harness import ROOT
@@ -75,6 +77,33 @@ def test_a_full_disk_is_one_line(arguments):
         command = [sys.executable, "-m", "ops", *arguments]
         done = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (3, "cannot write: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    ("redirection", "arguments", "code"),
+    [
+        ("2>&-", "cache key --server x", 2),
+        ("2>/dev/full", "cache key --server x", 3),
+        ("2>&-", "idle status --kubeconfig /dev/null", 2),
+        ("<&-", "cache verify --server gemma --log -", 3),
+        (">&-", "cache key --server gemma", 0),
+    ],
+)
+def test_a_stream_that_is_closed_or_full_changes_no_exit_code(redirection, arguments, code):
+    """Without a stream to write to Python raises what is no OSError, and ends with 1: a check failed."""
+    command = f"exec {sys.executable} -m ops {arguments} {redirection}"
+    done = subprocess.run(["/bin/sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+
+
+def test_signs_that_the_locale_lacks_are_written_as_ascii(monkeypatch):
+    written = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", written)
+    with pytest.raises(SystemExit):
+        app(["--help"])
+    written.write("\u2019")
+    written.flush()
+    assert written.buffer.getvalue().endswith(b"\\u2019")
 
 
 def test_the_module_is_the_program():

@@ -3,6 +3,7 @@
 An interval begins where a busy period ends and ends with the next request. All are in seconds.
 """
 
+import csv
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -34,6 +35,9 @@ _TIMES = frozenset({"timestamp", "time", "@timestamp", "date"})
 """Heads of a CSV column that holds times."""
 
 _P90 = NormalDist().inv_cdf(0.9)
+
+_LATEST = datetime.max.replace(tzinfo=UTC).timestamp()
+"""Of the seconds since 1970; milliseconds of this century are more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +128,7 @@ def of_lines(title: str, lines: Iterable[str], busy: float | None) -> Intervals:
     first = next(rows, None)
     if first is None:
         raise UsageError(f"--intervals {echo(title)}: empty; expected one interval a line: {_FORMS}")
-    cells = [cell.strip().strip('"').lower() for cell in first[1].split(",")]
+    cells = [cell.lower() for cell in _cells(first[1])]
     column = next((place for place, cell in enumerate(cells) if cell in _TIMES), None)
     if column is not None:
         return _of_requests(title, rows, column, busy)
@@ -168,8 +172,8 @@ def _of_requests(title: str, rows: Iterable[tuple[int, str]], column: int, busy:
 
 
 def _moment(title: str, number: int, line: str, column: int) -> float:
-    cells = line.split(",")
-    cell = cells[column].strip().strip('"') if column < len(cells) else ""
+    cells = _cells(line)
+    cell = cells[column] if column < len(cells) else ""
     try:
         return _seconds_of(cell)
     except ValueError:
@@ -179,6 +183,13 @@ def _moment(title: str, number: int, line: str, column: int) -> float:
         ) from None
 
 
+def _cells(line: str) -> list[str]:
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], skipinitialspace=True))]
+    except csv.Error:  # longer than any cell
+        return [line]
+
+
 def _seconds_of(cell: str) -> float:
     """Return a moment as seconds since 1970; without a zone it is UTC."""
     try:
@@ -186,7 +197,7 @@ def _seconds_of(cell: str) -> float:
     except ValueError:
         moment = datetime.fromisoformat(cell)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    if not math.isfinite(value):
+    if not abs(value) <= _LATEST:  # not NaN either
         raise ValueError(cell)
     return value
 

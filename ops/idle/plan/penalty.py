@@ -1,6 +1,5 @@
 """What waiting costs: so much a second, or so much once a request has waited for longer than a limit."""
 
-import math
 import re
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,6 +9,8 @@ from ops.idle.plan.intervals import duration
 from ops.terminal import echo
 
 _FORMS = 'USD a second of waiting such as 0.001, or steps "10s:0.01,60s:1" (longer than 10 s costs 0.01 USD)'
+_MOST = 1e6
+"""USD, of a second or a step: with more a sum of them is no number."""
 _NUMBER = re.compile(r"\d+(\.\d+)?(e-?\d+)?", re.ASCII | re.IGNORECASE)
 
 
@@ -66,6 +67,8 @@ def given(asked: str | None, requests: int) -> Penalty:
 
 
 def _usd(title: str, text: str) -> float:
-    if not _NUMBER.fullmatch(text.strip()) or not math.isfinite(value := float(text)):
+    if not _NUMBER.fullmatch(text.strip()):
         raise UsageError(f"{title}: expected {_FORMS}")
+    if (value := float(text)) > _MOST:
+        raise UsageError(f"{title}: {value:g} USD; expected at most {_MOST:.0f}")
     return value

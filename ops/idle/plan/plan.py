@@ -101,7 +101,8 @@ def planned(
     pool = stack.settings.pools[server.pool]
     kind = _kind(pool, server.pool, instance_type)
     price = _price(stack, server.pool, pool, kind, spot_price)
-    nodes = -(-server.replicas * server.engine.tensor_parallel // kind.gpus)
+    # a pod's GPUs are of one node
+    nodes = -(-server.replicas // (kind.gpus // server.engine.tensor_parallel))
     terms = Terms(price=price.usd * nodes, penalty=penalty)
     least, most = change.bounds(stack, server.pool)
     changes: dict[str, Change] = {

@@ -8,6 +8,7 @@ from typing import Any
 from infra.naming import IDLE_ANNOTATION
 from ops.cluster.api import Body
 from ops.failures import UnclearError
+from ops.live.pods import going
 from serving.front import AWAKE_LABEL
 from serving.server import ServerSettings
 from serving.techniques.front.sleep_mode import SLEEP_MODE
@@ -76,7 +77,7 @@ def sleeping(
     found, unclear = [], []
     for pod in pods:
         pod_name = pod["metadata"]["name"]
-        if pod.get("status", {}).get("phase") != "Running":
+        if pod.get("status", {}).get("phase") != "Running" or going(pod):
             continue
         if asked is None:
             if _outside(server) and AWAKE_LABEL not in (pod["metadata"].get("labels") or {}):

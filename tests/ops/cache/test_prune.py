@@ -129,5 +129,10 @@ def test_what_s3_keeps_is_not_called_removed(ops, put, later, monkeypatch):
     assert ops("cache", "prune", "--unused", "--offline", "--yes") == (
         3,
         "",
-        f"{OFFLINE}\nbucket {BUCKET}: S3 kept k: AccessDenied: no\n",
+        f"{OFFLINE}\nbucket {BUCKET}: S3 kept k: AccessDenied: no (needs s3:DeleteObject on a bucket of account.id)\n",
     )
+
+
+def test_a_key_moves_no_cursor():
+    item = Item(key="vllm-cache/a\x1b[2J\nb.tar", bytes=0, modified=datetime.now(UTC))
+    assert prune.table([prune.Doomed(item, prune.ORPHAN)]) == r"0.0 MiB  vllm-cache/a\x1b[2J\nb.tar  orphan"

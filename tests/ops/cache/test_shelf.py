@@ -100,7 +100,8 @@ def test_a_bucket_of_another_account_is_never_touched(ops, put, key, later, owne
     put(in_use(key), b"a")
     put(UNUSED, b"b")
     owner("999988887777")
-    denied = (3, "", f"bucket {BUCKET}: AWS answers AccessDenied: Access Denied\n")
+    needs = "needs s3:ListBucket on a bucket of account.id"
+    denied = (3, "", f"bucket {BUCKET}: AWS answers AccessDenied: Access Denied ({needs})\n")
     assert ops("cache", "ls") == denied
     assert ops("cache", "prune", "--unused", "--offline", "--yes") == denied
     calls = owner(ACCOUNT)

@@ -1,13 +1,30 @@
 """`--kubeconfig` of somebody: whatever is in it, one line, and never a token in it."""
 
+from contextlib import contextmanager
+
 import pytest
 import yaml
 
 from rehearsal.control_plane.server import free_ports
 from tests.ops.players import kubeconfig
+from tests.serving.scripts.stands.loopback import Quiet, Server
 
 BUILD = ("cache", "build", "--server", "gemma", "--kubeconfig", "kc")
 PLUGIN = {"apiVersion": "client.authentication.k8s.io/v1"}
+
+
+@contextmanager
+def answering(status, body):
+    """The address of a server that answers everything so."""
+
+    class Handler(Quiet):
+        def do_GET(self):
+            self.answer(status, body.encode())
+
+    server = Server(("127.0.0.1", 0), Handler)
+    server.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.stop()
 
 
 @pytest.fixture
@@ -112,3 +129,41 @@ def test_a_plugin_that_failed_is_told_when_the_server_is_down_too(built, dead, p
     tree, down = dead
     tree["users"][0]["user"] = {"exec": plugin, "username": "me", "password": "secret"}
     assert built(tree) == (3, "", f"{down}; no credentials before: {said}\n")
+
+
+def test_a_file_of_bytes_is_one_line(ops, folder):
+    (folder / "kc").write_bytes(b"\x9a\x00")
+    code, out, err = ops("status", "--kubeconfig", "kc")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("--kubeconfig kc: not YAML: ")
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        (200, "<html>\nsign in", "<html> sign in"),
+        (200, "{}", "{}"),
+        (200, "[]", "[]"),
+        (200, "x" * 99, f"{'x' * 80}..."),
+        (204, "", "''"),
+    ],
+    ids=["page", "object", "list", "long", "nothing"],
+)
+@pytest.mark.parametrize("command", [("status",), ("try", "--server", "gemma"), ("idle", "status")], ids=" ".join)
+def test_what_answers_and_is_no_kubernetes_is_one_line(ops, dead, folder, command, status, body, said):
+    tree, _ = dead
+    with answering(status, body) as address:
+        tree["clusters"][0]["cluster"] = {"server": address}
+        (folder / "kc").write_text(yaml.safe_dump(tree))
+        code, out, err = ops(*command, "--kubeconfig", "kc")
+    assert (code, out) == (3, "")
+    assert err.splitlines()[-1] == f"{address} answers {status}, and not as a Kubernetes API does: {said}"
+
+
+def test_a_list_of_nothing_may_be_null(ops, dead, folder):
+    tree, _ = dead
+    with answering(200, '{"kind": "PodList", "items": null}') as address:
+        tree["clusters"][0]["cluster"] = {"server": address}
+        (folder / "kc").write_text(yaml.safe_dump(tree))
+        code, out, _ = ops("cache", "verify", "--server", "gemma", "--kubeconfig", "kc")
+    assert (code, out) == (1, "")

@@ -46,6 +46,10 @@ def test_what_is_no_time_is_said(text):
         ),
         ("time\nnan\n", "2: nan: no time of a request; expected 2026-11-30T10:00:00Z or seconds since 1970"),
         ("id,time\n1\n", "2: '': no time of a request; expected 2026-11-30T10:00:00Z or seconds since 1970"),
+        (
+            "time\n1764496800000\n1764496860000\n",
+            "2: 1764496800000: no time of a request; expected 2026-11-30T10:00:00Z or seconds since 1970",
+        ),
         ("2026-11-30T10:00:00Z\n", " 1 requests, and no 60 s between two of them: never idle"),
         ("time\n0\n100000000\n", " 1157 days between two requests; expected fewer"),
     ],
@@ -146,3 +150,14 @@ def test_a_busy_time_that_is_none_is_refused():
     with pytest.raises(UsageError) as refused:
         given("exponential:mean=3", "-1")
     assert str(refused.value) == f"--busy -1: {RANGE}"
+
+
+def test_a_cell_in_quotes_may_have_commas():
+    found = of_lines("f", ["path,time\n", *(f'"GET /a,b", "2026-11-30T1{hour}:00:00Z"\n' for hour in (0, 2))], None)
+    assert found.seconds == [7200]
+
+
+def test_a_line_that_csv_does_not_read_is_refused():
+    line = "1," * 2 + "x" * 200_000
+    with pytest.raises(UsageError, match=r"^--intervals f:1: 1,1,x+\.\.\.: no time; expected seconds"):
+        of_lines("f", [line], None)

@@ -254,3 +254,25 @@ def test_a_servers_pods_take_nodes_together(plan, edit):
 def test_nothing_to_change_is_said():
     nothing: Change = {}
     assert text(nothing) == "# as it is"
+
+
+@pytest.mark.parametrize("penalty", ["1e7", "1e308", "1e999", "10s:1e7"])
+def test_a_penalty_whose_sum_would_be_no_number_is_usage(plan, penalty):
+    code, out, err = plan("--penalty", penalty, "--requests-per-return", "1000000", "--json")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"--penalty {penalty}: ")
+    assert err.endswith(" USD; expected at most 1000000\n")
+
+
+def test_a_busy_time_without_intervals_is_usage(plan):
+    assert plan("--busy", "1h") == (2, "", "--busy: of no use without --intervals\n")
+
+
+def test_no_pod_is_shared_by_two_nodes(plan, edit):
+    """Of a node's four GPUs a pod of three leaves one, and no other such pod fits."""
+    types = {"instanceTypes": ["g7e.24xlarge"], "prices": {"g7e.24xlarge": 20}, "maxGpus": 64}
+    edit(lambda settings: settings["gpuPools"][POOL].update(types))
+    edit(lambda settings: settings["servers"]["gemma"]["engine"].update(tensorParallel=3))
+    edit(lambda settings: settings["servers"]["gemma"].update(replicas=4))
+    found = document(plan("--json"))
+    assert (found["nodes"], found["usdPerHour"]) == (4, 80)

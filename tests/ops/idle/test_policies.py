@@ -182,7 +182,7 @@ FORMS = 'expected USD a second of waiting such as 0.001, or steps "10s:0.01,60s:
     [
         ("-1", FORMS),
         ("nan", FORMS),
-        ("1e999", FORMS),
+        ("1e999", "inf USD; expected at most 1000000"),
         ("cheap", FORMS),
         ("10s:-1", FORMS),
         ("10s:", FORMS),

@@ -87,6 +87,9 @@ def test_without_an_agent_to_ask_it_is_not_known(server):
         ["servers.gemma: pod p: its agent was not asked whether it sleeps"],
     )
     assert sleeping("gemma", its, [pod("Pending")], None, NOW) == ([], [])
+    ending = pod()
+    ending["metadata"]["deletionTimestamp"] = "2026-11-30T11:00:00Z"
+    assert sleeping("gemma", its, [ending], None, NOW) == ([], [])
 
 
 def test_who_is_woken_from_outside_shows_it_by_a_label(server):

@@ -1,14 +1,14 @@
 """`ops idle status` before a real API server with Karpenter's own definitions."""
 
 import json
-import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from ops.idle.status import look
-from rehearsal.control_plane import crds
 from rehearsal.control_plane.client import Client
+from rehearsal.control_plane.discovery import Discovery
+from rehearsal.control_plane.installation import install
 
 POOL = "rtx-pro-6000"
 CLASS = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "x"}
@@ -17,17 +17,9 @@ CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 
 @pytest.fixture(scope="session")
 def karpenter(api):
-    """Its definitions in the API server."""
+    """Its definitions in the API server, where another test has not left them."""
     with Client(api) as client:
-        for crd in crds.of_group("karpenter.sh"):
-            if crd.kind in {"NodeClaim", "NodePool"}:
-                answer = client.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd.body)
-                assert answer.ok, answer.message
-        for _ in range(100):
-            if client.get(CLAIMS).ok and client.get("/apis/karpenter.sh/v1/nodepools").ok:
-                return
-            time.sleep(0.1)
-    raise AssertionError("the API server does not serve them")
+        install(client, Discovery(client), [("karpenter.sh/v1", it) for it in ("NodeClaim", "NodePool")], None, None)
 
 
 @pytest.fixture

@@ -104,7 +104,8 @@ class Stand:
         labels = {"node.kubernetes.io/instance-type": kind, "karpenter.sh/capacity-type": capacity}
         with Client(self.players.api) as client:
             assert client.create("/api/v1/nodes", self.kubelets.node(name, **labels)).ok
-            until(lambda: "daemonEndpoints" in client.get(f"/api/v1/nodes/{name}").body.get("status", {}))
+            wanted = {"addresses", "daemonEndpoints"}
+            until(lambda: wanted <= client.get(f"/api/v1/nodes/{name}").body.get("status", {}).keys())
         return name
 
     def pod(

@@ -76,3 +76,9 @@ def test_a_Secret_that_may_not_be_read_is_a_doubt_with_the_right_and_the_way_rou
     said = str(denied.value)
     assert said.startswith(f"Secret {stand.namespace}/api-tokens: {stand.players.api.url} answers 403: secrets ")
     assert said.endswith("; get on secrets, or give a token with VLLM_API_TOKEN or --token-file")
+
+
+def test_a_file_without_an_end_is_no_token(tmp_path):
+    (tmp_path / "t").symlink_to("/dev/zero")
+    with pytest.raises(UsageError, match="not a token"):
+        bearer.given(tmp_path / "t")

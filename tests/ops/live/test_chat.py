@@ -173,3 +173,25 @@ NO_SUCH = '{"error": {"message": "The model `x` does not exist.", "type": "NotFo
 def test_a_refusal_is_told_from_not_now(status, later, body, shown, kind, said):
     found = refusal("t", status, later, body, shown=shown)
     assert (type(found), str(found)) == (kind, said)
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        {"choices": [1]},
+        {"choices": 1},
+        {"choices": [{"delta": "x"}]},
+        {"choices": [{"delta": {"content": 1}}]},
+        {"usage": 1},
+        {"usage": {}, "choices": [7]},
+        {"usage": {"completion_tokens": "x"}},
+    ],
+    ids=str,
+)
+def test_a_chunk_of_another_form_is_a_fault_of_the_answer(strange):
+    answer = taken(chunk("x"), strange, chunk(finish="stop"))
+    assert answer.fault() == f"the engine broke off with an error: no chunk: {json.dumps(strange)}"
+
+
+def test_what_an_error_says_moves_no_cursor():
+    assert str(refusal("s", 500, None, '{"error": {"message": "a\\u001b[2Jb"}}', shown="")) == r"s: 500: a\x1b[2Jb"

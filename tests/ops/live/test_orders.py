@@ -221,3 +221,18 @@ def test_a_missing_right_is_named(order, stand, sleeper, folder):
     code, out, err = order("sleep", "--yes", kubeconfig=user)
     assert (code, out, pod.state) == (3, "", "awake")
     assert err.endswith(" (it takes get and create of pods/portforward)\n")
+
+
+def test_Ctrl_C_while_the_order_is_on_its_way_says_that_it_may_have_arrived(order, sleeper, monkeypatch):
+    pod = sleeper()
+    real = orders.Agent.sleep
+
+    def sleep(agent, **more):
+        real(agent, **more)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(orders.Agent, "sleep", sleep)
+    code, out, err = order("sleep", "--yes")
+    assert (code, out) == (130, "")
+    assert err.endswith("\nthe order to sleep may have reached gemma-0; back: python -m ops wake --server gemma\n")
+    until(lambda: pod.state == "asleep")

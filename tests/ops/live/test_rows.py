@@ -199,3 +199,8 @@ def test_gauges_that_are_none_are_a_doubt(text, said):
     with pytest.raises(UnclearError) as unclear:
         requests(text)
     assert str(unclear.value) == said
+
+
+def test_a_server_without_pods_is_told_without_one():
+    lost = Row(server="gemma", pod=None, standing=Standing("no pod"), unseen=("why it has none: 403",))
+    assert list(unclear([lost])) == ["servers.gemma: cannot tell: why it has none: 403"]

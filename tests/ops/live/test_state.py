@@ -180,3 +180,9 @@ def test_a_pod_without_a_node_names_the_nearest_cause(claims, events, said):
 def test_quota_is_told_from_capacity(message, kind):
     """Karpenter calls both InsufficientCapacityError (pkg/errors/errors.go)."""
     assert classified(message) == f"{kind}: {message}"
+
+
+def test_the_colours_of_a_log_are_not_the_terminal_s():
+    """Kubelet makes a container's last word of its log's end, and an engine logs in colours."""
+    ended = {"state": {"terminated": {"exitCode": 1, "message": "\x1b[31mERROR\x1b[0m no GPU\n"}}}
+    assert str(of_pod(pod(vllm=ended))) == r"failed: vllm: exit code 1: \x1b[31mERROR\x1b[0m no GPU"

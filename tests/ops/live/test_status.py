@@ -228,3 +228,20 @@ def test_usage(ops, folder):
         "",
         "--max-fallback soon: expected a time such as 30m, 2h or 1d\n",
     )
+
+
+def test_an_engine_that_is_awake_in_a_pod_that_is_not_ready_is_not_ready(status, stand, engine, monkeypatch):
+    stand.pod("gemma-0", {PORT: engine.port}, sidecars=("agent",))
+    conditions = [{"type": "Ready", "status": "False", "lastTransitionTime": NOW}]
+    stand.players.status("pods", "gemma-0", {"conditions": conditions})
+    monkeypatch.setattr(look, "said_by_agent", lambda *_: {"state": "awake", "seconds": 3, "held": 0})
+    assert one(status("--json")[1])["state"] == "not ready"
+
+
+def test_who_may_not_read_deployments_sees_the_other_servers(status, stand, folder):
+    kubeconfig = stand.user(folder / "user", ("", "pods", "list"))
+    code, out, err = status("--json", "--check", kubeconfig=kubeconfig)
+    assert (code, one(out)["state"]) == (3, "no pod")
+    assert len(err) == 1
+    assert err[0].startswith("servers.gemma: cannot tell: why it has none: ")
+    assert 'cannot get resource "deployments"' in err[0]
