@@ -135,7 +135,7 @@ def test_other_packages_are_named(tmp_path, text, said):
 
 
 def test_the_same_packages_pass(tmp_path):
-    requirements.check(ROOT, "here")
+    assert requirements.check(ROOT, "here") is None
     requirements.check(tmp_path, "a revision without the file")
     (tmp_path / "requirements.in").write_text('typer\nnowhere==1 ; python_version < "3"\nnot a requirement\n')
     requirements.check(tmp_path, "here")

@@ -74,6 +74,10 @@ class Engine:
             return await plain(writer, 200, "")
         if path == "/is_sleeping":
             return await plain(writer, 200, json.dumps({"is_sleeping": self.sleeping}))
+        if method == "HEAD":
+            # a body behind it would be the next answer on this connection
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            return await writer.drain()
         if path == "/metrics":
             return await chunks(writer, self.metrics())
         if path in ("/health", "/v1/models"):

@@ -181,7 +181,7 @@ def test_whatever_was_seen_phases_never_overlap_and_sum_up(parts, scheduled, rea
         primes=True,
     )
     # it refuses what overlaps, passes the end, or does not sum up
-    Record(
+    record = Record(
         began=None,
         start="restart",
         role="none",
@@ -191,6 +191,7 @@ def test_whatever_was_seen_phases_never_overlap_and_sum_up(parts, scheduled, rea
         total=result.total,
         unattributed=result.unattributed,
     )
+    assert record.phases == result.phases
 
 
 def test_times_of_whole_seconds_are_the_middle_of_their_second():
