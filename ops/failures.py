@@ -2,8 +2,9 @@
 
 from typing import ClassVar
 
-OK, FAILED_CHECK, USAGE, UNCLEAR = 0, 1, 2, 3
-"""Also of the programs in the pods: serving/jobs states two of them again, because `--help` imports no SDK."""
+OK, FAILED_CHECK, USAGE, UNCLEAR, INTERRUPTED = 0, 1, 2, 3, 130
+"""INTERRUPTED: Ctrl-C. The others are those of the programs in the pods too: serving/jobs states two of them again,
+because `--help` imports no SDK."""
 
 
 class Failure(Exception):  # noqa: N818 - the three below are its errors

@@ -6,7 +6,7 @@ from infra.instances import Price
 from ops.stack.stack_file import Stack
 from serving.budget.predict import in_force, predicted
 from serving.budget.timeline import total
-from serving.server import ServerSettings, situation
+from serving.server import ServerSettings
 from serving.techniques.cache_restore import CACHE_RESTORE
 from serving.techniques.front.sleep_mode import SLEEP_MODE
 
@@ -47,7 +47,7 @@ class Cost:
 def cost(stack: Stack, server: ServerSettings) -> Cost:
     """Return what the build of a server's cache costs, on the first type of its pool."""
     pool = stack.settings.pools[server.pool]
-    about, kind = situation(server, pool, stack.region), pool.types[0]
+    about, kind = stack.situation(server), pool.types[0]
     # nothing is restored and no sidecar sleeps it; the second start finds what the first one left
     names = [name for name in in_force(about, server.chosen) if name not in {CACHE_RESTORE.name, SLEEP_MODE.name}]
     return Cost(

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from infra.naming import ACCOUNT_ANNOTATION, CLUSTER_ANNOTATION
-from ops.cluster.api import Body, Cluster
-from ops.cluster.jobs import end_condition
+from ops.cluster.api import Cluster
+from ops.cluster.jobs import end_condition, whose
+from ops.cluster.jobs import named as named_cluster
+from ops.cluster.room import has_ended
 from ops.failures import Failure, RefusedError, UnclearError
 from ops.programs import Folder, ManifestError
 from ops.stack.keys import users
@@ -49,14 +50,14 @@ def running(cluster: Cluster, stack: Stack) -> Mapping[str, str]:
         UnclearError: the cluster does not tell, or does not say whose it is.
     """
     namespace = stack.settings.namespace
-    _whose(cluster, stack)
+    _refuse_another(cluster, stack)
     deployments = cluster.list(f"/apis/apps/v1/namespaces/{namespace}/deployments")
     jobs = cluster.list(f"/apis/batch/v1/namespaces/{namespace}/jobs")
     pods = cluster.list(f"/api/v1/namespaces/{namespace}/pods")
     specs = [
         *((f"Deployment {it['metadata']['name']}", it["spec"]["template"]["spec"]) for it in deployments),
         *((f"Job {it['metadata']['name']}", it["spec"]["template"]["spec"]) for it in jobs if not end_condition(it)),
-        *((f"Pod {it['metadata']['name']}", it["spec"]) for it in pods if not _has_ended(it)),
+        *((f"Pod {it['metadata']['name']}", it["spec"]) for it in pods if not has_ended(it)),
     ]
     found: dict[str, str] = {}
     for who, spec in specs:
@@ -80,27 +81,15 @@ def named(arguments: Sequence[str]) -> Folder | None:
         return None
 
 
-def _whose(cluster: Cluster, stack: Stack) -> None:
+def _refuse_another(cluster: Cluster, stack: Stack) -> None:
     """Refuse a cluster that is not the stack's: the templates of its Jobs say whose it is."""
     namespace, wanted = stack.settings.namespace, (stack.settings.name, stack.settings.account.id)
     templates = cluster.list(f"/apis/batch/v1/namespaces/{namespace}/cronjobs")
-    notes = [it["metadata"].get("annotations") or {} for it in templates]
-    whose = {(it[CLUSTER_ANNOTATION], it[ACCOUNT_ANNOTATION]) for it in notes if _says_whose(it)}
-    if strangers := sorted(whose - {wanted}):
-        other, account = strangers[0]
-        raise RefusedError(
-            f"namespace {namespace}: of cluster {other} of account {account}, and the stack file names cluster"
-            f" {wanted[0]} of account {wanted[1]}"
-        )
-    if not whose:
+    owners = set(filter(None, map(whose, templates)))
+    if strangers := sorted(owners - {wanted}):
+        other, ours = named_cluster(*strangers[0]), named_cluster(*wanted)
+        raise RefusedError(f"namespace {namespace}: of {other}, and the stack file names {ours}")
+    if not owners:
         raise UnclearError(
             f"namespace {namespace}: no template in it says whose cluster this is; `pulumi up` makes them"
         )
-
-
-def _says_whose(annotations: Mapping[str, str]) -> bool:
-    return {CLUSTER_ANNOTATION, ACCOUNT_ANNOTATION} <= annotations.keys()
-
-
-def _has_ended(pod: Body) -> bool:
-    return (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}

@@ -12,14 +12,13 @@ import typer
 
 from ops.cluster.api import Body, Cluster, DeniedError
 from ops.cluster.jobs import end_condition, follow_by_hand
-from ops.failures import UnclearError
+from ops.failures import INTERRUPTED, UnclearError
 from ops.terminal import progress
 
 POLL = 2.0
 PATIENCE = 180.0
 """Seconds that the API may be silent while a Job runs for an hour: a control plane that is replaced, a laptop's nap."""
 
-INTERRUPTED = 130
 _FIELD = re.compile(r'\b(\w+)=("[^"]*"|\S+)')
 _DETAIL = 160
 

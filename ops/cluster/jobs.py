@@ -26,19 +26,26 @@ def template(cluster: Cluster, stack: Stack, name: str, *, why_missing: str) -> 
     found = cluster.find(f"/apis/batch/v1/namespaces/{namespace}/cronjobs/{name}")
     if found is None:
         raise RefusedError(f"{title}: not there; {why_missing}")
-    annotations = found["metadata"].get("annotations") or {}
-    if not {CLUSTER_ANNOTATION, ACCOUNT_ANNOTATION} <= annotations.keys():
+    owner = whose(found)
+    if owner is None:
         raise RefusedError(
             f"{title}: of an older program, it does not say which cluster's it is: run `pulumi up` first"
         )
-    whose = annotations[CLUSTER_ANNOTATION], annotations[ACCOUNT_ANNOTATION]
     wanted = stack.settings.name, stack.settings.account.id
-    if whose != wanted:
+    if owner != wanted:
         raise RefusedError(
-            f"{title}: of {_named(*whose)}, and the stack file names {_named(*wanted)};"
+            f"{title}: of {named(*owner)}, and the stack file names {named(*wanted)};"
             " nothing is done in another cluster"
         )
     return found
+
+
+def whose(template: Body) -> tuple[str, str] | None:
+    """Return the cluster and the account that a template is of; None: it does not say, as those of older programs."""
+    annotations = template["metadata"].get("annotations") or {}
+    if not {CLUSTER_ANNOTATION, ACCOUNT_ANNOTATION} <= annotations.keys():
+        return None
+    return annotations[CLUSTER_ANNOTATION], annotations[ACCOUNT_ANNOTATION]
 
 
 def job(cron_job: Body, name: str, change: Callable[[Body], None] | None = None) -> Body:
@@ -151,5 +158,6 @@ def follow_by_hand(namespace: str, name: str) -> str:
     return f"kubectl -n {namespace} logs -f job/{name}"
 
 
-def _named(cluster: str, account: str) -> str:
+def named(cluster: str, account: str) -> str:
+    """Return a cluster in words."""
     return f"cluster {cluster} of account {account}"

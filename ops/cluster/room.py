@@ -15,6 +15,11 @@ def pods(cluster: Cluster) -> Iterable[Body]:
     return cluster.list("/api/v1/pods", fieldSelector=",".join(f"status.phase!={phase}" for phase in _ENDED))
 
 
+def has_ended(pod: Body) -> bool:
+    """Whether a pod will never run again."""
+    return (pod.get("status") or {}).get("phase") in _ENDED
+
+
 def refuse_without_room(path: str, pool: str, limit: int, needed: int, others: Iterable[Body]) -> None:
     """Refuse when the GPUs of a new pod are not there, with the sum.
 

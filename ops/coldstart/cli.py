@@ -8,13 +8,17 @@ from typing import Annotated
 import typer
 
 from ops.coldstart.report.cli import refit, report
+from ops.failures import INTERRUPTED, UsageError
 from ops.options import Json, Kubeconfig, ServerName, StackName, Yes, not_empty
 
 coldstart = typer.Typer(help="Where the seconds of a start go.", no_args_is_help=True, rich_markup_mode=None)
 coldstart.command()(report)
 coldstart.command()(refit)
 
-INTERRUPTED = 130
+
+Output = Annotated[
+    Path | None, typer.Option("--output", metavar="FILE.jsonl", dir_okay=False, help="append each start to a file")
+]
 
 
 class Situation(StrEnum):
@@ -32,9 +36,7 @@ def run(
     situation: Annotated[Situation, typer.Option("--situation", help="what is there before the start")],
     stack: StackName = "dev",
     repeat: Annotated[int, typer.Option("--repeat", min=1, max=100, help="how many starts, one after another")] = 1,
-    output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE.jsonl", dir_okay=False, help="append each start to a file")
-    ] = None,
+    output: Output = None,
     despite_traffic: Annotated[
         bool, typer.Option("--despite-traffic", help="also when requests run or wait, which the start cuts")
     ] = False,
@@ -87,9 +89,7 @@ def parse(
     engine_version: Annotated[
         str | None, typer.Option("--engine-version", callback=not_empty, help="of a log that does not say")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE.jsonl", dir_okay=False, help="append each start to a file")
-    ] = None,
+    output: Output = None,
     as_json: Json = False,
 ) -> None:
     """Say where the seconds of starts went, from logs that you have.
@@ -103,7 +103,6 @@ def parse(
     from ops.coldstart.parse import parsed  # noqa: PLC0415
     from ops.coldstart.server import Server  # noqa: PLC0415
     from ops.coldstart.shown import Sink  # noqa: PLC0415
-    from ops.failures import UsageError  # noqa: PLC0415
     from ops.stack.stack_file import read  # noqa: PLC0415
     from ops.terminal import progress  # noqa: PLC0415
 

@@ -111,7 +111,7 @@ def record(name: str, found: EngineStart, start: Start, restored: str | None, se
     if found.total is None:
         last = list(found.spans)[-1] if found.spans else "nothing"
         line = f"{echo(name)}: {'; '.join(found.notes)}; the last that it shows is {last}"
-        raise (RefusedError if "the engine failed to start" in found.notes else UnclearError)(line)
+        raise (RefusedError if found.failed else UnclearError)(line)
     line_of_restore = RESTORE_LINE.search(restored or "")
     word = line_of_restore["outcome"] if line_of_restore else None
     what, unsure = role(server.techniques, word, found.compile) if server else (_role(found), "")

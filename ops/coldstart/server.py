@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from infra.gpu_pools.agreed import CAPACITY_LABEL, TYPE_LABEL
 from ops.coldstart.record import Subject
@@ -9,7 +10,7 @@ from ops.stack.stack_file import Stack
 from serving.budget.predict import in_force
 from serving.cache_key.server import server_key
 from serving.pod import Situation
-from serving.server import ServerSettings, situation
+from serving.server import ServerSettings
 from serving.server.rollout import ZONE
 from serving.techniques import TECHNIQUES
 from serving.techniques.cache_restore import CACHE_RESTORE
@@ -29,12 +30,12 @@ class Server:
         """Return the one of this name. Raises UsageError: there is none."""
         return cls(name=name, stack=stack, settings=stack.server(name))
 
-    @property
+    @cached_property
     def situation(self) -> Situation:
         """What techniques decide by."""
-        return situation(self.settings, self.stack.settings.pools[self.settings.pool], self.stack.region)
+        return self.stack.situation(self.settings)
 
-    @property
+    @cached_property
     def techniques(self) -> tuple[str, ...]:
         """All that act on it, its pool's too."""
         return in_force(self.situation, self.settings.chosen)

@@ -22,8 +22,6 @@ from ops.impact.revision.side import Side, section
 POOL_TYPE, CLASS_TYPE = f"{KUBERNETES}{NODE_POOL}:NodePool", f"{KUBERNETES}{NODE_CLASS}:EC2NodeClass"
 CLUSTER_TYPE = "aws:eks/cluster:Cluster"
 
-"""Kubernetes' own label."""
-
 _REMOVED = {
     "subnetSelectorTerms": "those in a removed subnet",
     "capacityReservationSelectorTerms": "those of a removed reservation",

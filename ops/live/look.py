@@ -4,7 +4,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache, partial
 from http import HTTPStatus
+from http.client import HTTPConnection
 from typing import Any, TypeVar
 
 from infra.gpu_pools import GpuPool
@@ -33,9 +35,13 @@ LOG_LINES = 2000
 """Of a starting engine's log: a start is some hundred lines."""
 
 
-_GAUGE = re.compile(r"^vllm:num_requests_(running|waiting)(?:\{[^}]*\})? (\S+)", re.MULTILINE)
+REQUESTS = re.compile(r"^vllm:num_requests_(running|waiting)(?:\{[^}]*\})? (\S+)", re.MULTILINE)
+"""What an engine works on, and what waits for it: the gauge and its value, once for each of its processes."""
 
 _Found = TypeVar("_Found")
+
+_Supply = tuple[list[Body], list[Body]]
+"""Karpenter's claims for nodes, and the events that tell of them and of pods."""
 
 
 def said_by_agent(cluster: Cluster, pod: Body) -> dict[str, Any]:
@@ -47,6 +53,23 @@ def said_by_agent(cluster: Cluster, pod: Body) -> dict[str, Any]:
     where = pod["metadata"]["namespace"], pods.name(pod)
     with connection(cluster, *where, CONTROL_PORT, timeout=SILENT) as opened:
         return dict(Agent(opened).state())
+
+
+def metrics(opened: HTTPConnection) -> str:
+    """Return an engine's metrics. That wakes nobody, and asks for no token (docs/front-proxy.md).
+
+    Args:
+        opened: a connection to the pod's port.
+
+    Raises:
+        UnclearError: it has none.
+    """
+    opened.request("GET", "/metrics")
+    answer = opened.getresponse()
+    text = answer.read().decode("utf-8", "replace")
+    if answer.status != HTTPStatus.OK:
+        raise UnclearError(f"/metrics: {answer.status}")
+    return text
 
 
 def rows(cluster: Cluster, stack: Stack, servers: Sequence[str], say: Callable[[str], None]) -> list[Row]:
@@ -62,6 +85,8 @@ def rows(cluster: Cluster, stack: Stack, servers: Sequence[str], say: Callable[[
         UnclearError: pods cannot be listed. What else cannot be read is in the rows.
     """
     found: list[Row] = []
+    # asked when the first pod is pending, and once for all
+    supply = cache(partial(_supply, cluster, stack.settings.namespace))
     for server in servers:
         say(server)
         listed = pods.of_server(cluster, stack.settings.namespace, server)
@@ -69,8 +94,18 @@ def rows(cluster: Cluster, stack: Stack, servers: Sequence[str], say: Callable[[
             found.append(_without_pods(cluster, stack, server))
         for pod in listed:
             say(f"{server}: {pods.name(pod)}")
-            found.append(_Look(cluster, stack, server).row(pod))
+            found.append(_Look(cluster, stack, server, supply).row(pod))
     return found
+
+
+def _supply(cluster: Cluster, namespace: str) -> _Supply:
+    claims = cluster.find("/apis/karpenter.sh/v1/nodeclaims")
+    events = [
+        event
+        for each in dict.fromkeys((namespace, "default"))
+        for event in cluster.list(f"/api/v1/namespaces/{each}/events")
+    ]
+    return (claims or {}).get("items") or [], events
 
 
 def _without_pods(cluster: Cluster, stack: Stack, server: str) -> Row:
@@ -84,8 +119,8 @@ def _without_pods(cluster: Cluster, stack: Stack, server: str) -> Row:
 class _Look:
     """One pod. What fails is noted, and the rest is looked at all the same."""
 
-    def __init__(self, cluster: Cluster, stack: Stack, server: str) -> None:
-        self._cluster, self._stack, self._server = cluster, stack, server
+    def __init__(self, cluster: Cluster, stack: Stack, server: str, supply: Callable[[], _Supply]) -> None:
+        self._cluster, self._stack, self._server, self._supply = cluster, stack, server, supply
         self._namespace = stack.settings.namespace
         self._settings: ServerSettings = stack.server(server)
         self._unseen: list[str] = []
@@ -127,13 +162,7 @@ class _Look:
     def _requests(self, pod: Body) -> dict[str, int]:
         port = pods.port(pod, direct=False)
         with connection(self._cluster, self._namespace, pods.name(pod), port, timeout=SILENT) as opened:
-            # wakes nobody, and asks for no token (docs/front-proxy.md)
-            opened.request("GET", "/metrics")
-            answer = opened.getresponse()
-            text = answer.read().decode("utf-8", "replace")
-        if answer.status != HTTPStatus.OK:
-            raise UnclearError(f"/metrics: {answer.status}")
-        return requests(text)
+            return requests(metrics(opened))
 
     def _phase(self, pod: Body) -> str:
         path = f"/api/v1/namespaces/{self._namespace}/pods/{pods.name(pod)}/log"
@@ -158,15 +187,10 @@ class _Look:
         )
 
     def _why_pending(self, pod: Body) -> str:
-        claims = self._cluster.find("/apis/karpenter.sh/v1/nodeclaims")
-        events = [
-            event
-            for namespace in dict.fromkeys((self._namespace, "default"))
-            for event in self._cluster.list(f"/api/v1/namespaces/{namespace}/events")
-        ]
+        claims, events = self._supply()
         name = self._settings.pool
         pool = node_pool_name(name, self._stack.settings.gpu_pools[name])
-        return why_pending(pod, pool, (claims or {}).get("items") or [], events)
+        return why_pending(pod, pool, claims, events)
 
     def _tried(self, what: str, ask: Callable[[], _Found]) -> _Found | None:
         try:
@@ -186,14 +210,14 @@ def restored(pod: Body) -> str | None:
     return f"{found['outcome']} ({found['restored']}{size_of})"
 
 
-def requests(metrics: str) -> dict[str, int]:
+def requests(text: str) -> dict[str, int]:
     """Return how many requests the engine runs and queues, over all its processes.
 
     Raises:
         UnclearError: the metrics have no such gauges.
     """
     counts: dict[str, int] = {}
-    for name, value in _GAUGE.findall(metrics):
+    for name, value in REQUESTS.findall(text):
         try:
             counts[name] = counts.get(name, 0) + int(float(value))
         except (ValueError, OverflowError):

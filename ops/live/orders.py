@@ -13,11 +13,10 @@ import typer
 
 from infra.naming import ONBOARDING
 from ops.cluster.api import Cluster
-from ops.cluster.follow import INTERRUPTED
 from ops.cluster.jobs import template
 from ops.cluster.tunnel import connection
 from ops.consent import agreed
-from ops.failures import RefusedError, UnclearError
+from ops.failures import INTERRUPTED, RefusedError, UnclearError
 from ops.live import pods
 from ops.live.agent import Agent
 from ops.live.state import of_pod
@@ -26,7 +25,7 @@ from ops.stack.stack_file import Stack
 from ops.terminal import plain, progress
 from serving.front import CONTROL_PORT, WANTED_ANNOTATION
 from serving.front.containers import AGENT
-from serving.server import ServerSettings, situation
+from serving.server import ServerSettings
 from serving.techniques.front.sleep_mode import SLEEP_MODE
 
 POLL = 0.5
@@ -241,7 +240,7 @@ def _consent(
     title = f"servers.{server}: {'pod' if len(names) == 1 else f'{len(names)} pods'} {', '.join(names)}"
     if verb == "wake":
         return f"{title}: wakes now" if len(names) == 1 else f"{title}: wake now"
-    its = situation(settings, stack.settings.gpu_pools[settings.pool], stack.region).sleep
+    its = stack.situation(settings).sleep
     running = sum(state["inFlight"] for name, state in states.items() if name in names)
     lines = [
         f"{title}: to sleep when what runs has ended ({running} requests, at most {its.drain_seconds} s, else awake)",

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from infra.gpu_pools.agreed import NODE_POOL_LABEL, TYPE_LABEL
 from ops.cluster.api import Body
@@ -11,8 +11,6 @@ from ops.live.pods import condition, going, ready, status
 from ops.programs import ENGINE_TEXTS, Start
 from ops.terminal import plain
 from serving.pod import CONTAINER
-
-Word = Literal["pending", "starting", "ready", "not ready", "failed", "ending"]
 
 ICE = "InsufficientCapacityError"
 """Reason of Karpenter's event on a NodeClaim that EC2 did not fill; the claim is deleted at once, the event stays."""

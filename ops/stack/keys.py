@@ -6,7 +6,7 @@ from ops.failures import RefusedError
 from ops.stack.stack_file import Stack
 from serving.cache_key import CacheKey, KeyedServer, cache_key
 from serving.cache_key.server import keyed
-from serving.server import ServerSettings, situation
+from serving.server import ServerSettings
 
 
 def asked_for(stack: Stack, name: str, *, candidate: bool) -> ServerSettings:
@@ -26,7 +26,7 @@ def asked_for(stack: Stack, name: str, *, candidate: bool) -> ServerSettings:
 
 def keyed_server(stack: Stack, server: ServerSettings) -> KeyedServer:
     """Return what decides over the server's cache."""
-    return keyed(situation(server, stack.settings.pools[server.pool], stack.region), server.chosen)
+    return keyed(stack.situation(server), server.chosen)
 
 
 def users(stack: Stack) -> Mapping[str, CacheKey]:

@@ -14,7 +14,8 @@ import settings
 from ops.failures import RefusedError, UnclearError, UsageError
 from ops.stack import pulumi_yaml
 from ops.terminal import echo
-from serving.server import ServerSettings
+from serving.pod import Situation
+from serving.server import ServerSettings, situation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +38,10 @@ class Stack:
             known = ", ".join(sorted(self.settings.servers)) or "none: it has no server at all"
             raise UsageError(f"--server {echo(name)}: not in Pulumi.{self.name}.yaml; expected one of {known}")
         return self.settings.servers[name]
+
+    def situation(self, server: ServerSettings) -> Situation:
+        """Return what techniques and predictions decide by, for one of its servers, also as a candidate makes it."""
+        return situation(server, self.settings.pools[server.pool], self.region)
 
 
 class _WrongError(Exception):

@@ -47,6 +47,18 @@ class ApiServer:
     processes: tuple[Process, ...]
     """The API server and its store."""
 
+    def kubeconfig(self) -> dict[str, Any]:
+        """What kubectl, and programs of Kubernetes, find and believe it by."""
+        name = "rehearsal"
+        return {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": name,
+            "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+            "clusters": [{"name": name, "cluster": {"server": self.url, "certificate-authority": str(self.ca)}}],
+            "users": [{"name": name, "user": {"token": self.token}}],
+        }
+
     def stopped(self) -> str | None:
         """One line with the exit code and the end of the log if one of the two has stopped, else None."""
         return next(filter(None, (process.stopped() for process in self.processes)), None)

@@ -43,7 +43,7 @@ def controlled(server: ApiServer, place: Path, programs: Programs | None = None)
     place.mkdir(parents=True, exist_ok=True)
     access = place / "kubeconfig"
     access.touch(mode=0o600)
-    access.write_text(json.dumps(_kubeconfig(server)), encoding="utf-8")
+    access.write_text(json.dumps(server.kubeconfig()), encoding="utf-8")
     # No port of their own, nobody to elect: there is one of each.
     common = [f"--kubeconfig={access}", "--secure-port=0", "--leader-elect=false"]
     key = server.ca.with_suffix(".key")
@@ -55,18 +55,6 @@ def controlled(server: ApiServer, place: Path, programs: Programs | None = None)
         )
         _wait(server, processes)
         yield processes
-
-
-def _kubeconfig(server: ApiServer) -> dict[str, object]:
-    name = "rehearsal"
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": name,
-        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
-        "clusters": [{"name": name, "cluster": {"server": server.url, "certificate-authority": str(server.ca)}}],
-        "users": [{"name": name, "user": {"token": server.token}}],
-    }
 
 
 def _wait(server: ApiServer, processes: tuple[Process, ...]) -> None:

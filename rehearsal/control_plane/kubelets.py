@@ -82,7 +82,7 @@ def kubelets(
     (place / "stages.yaml").write_text("\n---\n".join(texts), encoding="utf-8")
     kubeconfig = place / "kubeconfig"
     kubeconfig.touch(mode=0o600)
-    kubeconfig.write_text(json.dumps(_kubeconfig(server)), encoding="utf-8")
+    kubeconfig.write_text(json.dumps(server.kubeconfig()), encoding="utf-8")
     (port,) = free_ports(1)
     flags = [
         f"--kubeconfig={kubeconfig}",
@@ -119,18 +119,6 @@ def _texts(source: crds.Source) -> list[str]:
         pattern = f"{source.module}@{source.version}/{source.files}"
         names = [name for name in sorted(archive.namelist()) if fnmatch.fnmatchcase(name, pattern)]
         return [archive.read(name).decode() for name in names]
-
-
-def _kubeconfig(server: ApiServer) -> dict[str, Any]:
-    cluster = {"server": server.url, "certificate-authority": str(server.ca)}
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "x",
-        "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
-        "clusters": [{"name": "x", "cluster": cluster}],
-        "users": [{"name": "x", "user": {"token": server.token}}],
-    }
 
 
 def _wait(process: Process, port: int) -> None:

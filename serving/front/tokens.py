@@ -12,8 +12,10 @@ SHORTEST, LONGEST = 24, 1024
 LARGEST = 1024 * 1024
 """Bytes that Kubernetes lets a Secret hold."""
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
-_LINE = re.compile(r'^"~\^\(\?i:bearer\) \+(\S+)\$" 1;$', re.MULTILINE)
 """RFC 6750, b64token. Nothing in it means anything to nginx but what `_escaped` takes care of."""
+
+_LINE = re.compile(r'^"~\^\(\?i:bearer\) \+(\S+)\$" 1;$', re.MULTILINE)
+"""Of `_lines`, with the token as it is escaped there."""
 
 
 class BadTokenError(Exception):

@@ -3,10 +3,11 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -43,10 +44,10 @@ def cluster(folder: Path, port: int, model: str) -> Iterator[Cluster]:
     file = folder / "Pulumi.dev.yaml"
     file.write_text((ROOT / "Pulumi.dev.yaml").read_text())
 
-    def edit(change: object) -> None:
+    def edit(change: Callable[[dict[str, Any]], object]) -> None:
         whole = yaml.safe_load(file.read_text())
         settings = whole["config"]["vllm-eks:settings"]
-        change(settings)  # type: ignore[operator]
+        change(settings)
         settings["servers"][SERVER]["model"]["servedName"] = model
         settings["servers"][SERVER]["techniques"] = []
         file.write_text(yaml.safe_dump(whole, sort_keys=False))

@@ -27,17 +27,6 @@ WHOSE = {"vllm-eks/account": "000000000000", "vllm-eks/cluster": "inference-dev"
 """Annotations of the dev stack's templates."""
 
 
-def kubeconfig(api: ApiServer) -> Body:
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "x",
-        "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
-        "clusters": [{"name": "x", "cluster": {"server": api.url, "certificate-authority": str(api.ca)}}],
-        "users": [{"name": "x", "user": {"token": api.token}}],
-    }
-
-
 @dataclass(frozen=True)
 class Players:
     """One namespace of the API server."""
@@ -52,7 +41,7 @@ class Players:
         name = f"ns-{uuid.uuid4().hex[:8]}"
         edit(lambda settings: settings.update(namespace=name))
         path = folder / "kubeconfig"
-        path.write_text(yaml.safe_dump(kubeconfig(api)))
+        path.write_text(yaml.safe_dump(api.kubeconfig()))
         made = Players(api, name, str(path))
         made.create("/api/v1/namespaces", "v1", "Namespace", name, {})
         made.create(f"/api/v1/namespaces/{name}/serviceaccounts", "v1", "ServiceAccount", "default", {})

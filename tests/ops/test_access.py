@@ -10,7 +10,6 @@ import yaml
 from ops import aws
 from ops.cluster.access import kubeconfig_of
 from rehearsal.control_plane.server import free_ports
-from tests.ops.players import kubeconfig
 
 MOTO = "123456789012"
 """The account of everything in moto."""
@@ -120,7 +119,7 @@ def test_a_cluster_that_is_not_there_is_a_failed_check(ops, aws):
 
 
 def test_an_endpoint_that_nobody_answers_is_unclear(ops, players, folder):
-    config = kubeconfig(players.api)
+    config = players.api.kubeconfig()
     (port,) = free_ports(1)
     config["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{port}"
     (folder / "dead").write_text(yaml.safe_dump(config))
@@ -141,7 +140,7 @@ def test_whoever_may_not_is_told_what(ops, players, folder):
         "default",
         {"spec": {"audiences": []}},
     )["status"]["token"]
-    config = kubeconfig(players.api)
+    config = players.api.kubeconfig()
     config["users"][0]["user"]["token"] = token
     (folder / "nobody").write_text(yaml.safe_dump(config))
     code, out, err = ops(*BUILD, "--kubeconfig", "nobody")

@@ -30,6 +30,9 @@ _LONGEST = 86400.0
 _SET_BACK = 2.0
 """Seconds by which lines may be out of order: several processes write, some with stamps of whole seconds."""
 
+_Bound = tuple[Phase, float | None, float | None]
+"""A phase, when it begins at the earliest, and its end; None: nothing shows that."""
+
 _SAID: Mapping[str, Name] = {
     "weights": "weights read",
     "model loading": "loaded",
@@ -148,12 +151,8 @@ def _literals(texts: Texts) -> Iterator[str]:
 
 def _marked(line: Line) -> dict[Name, Match[str]]:
     """Return the markers that a line is."""
-    message, marks = line.message, {}
-    for name, marker in MARKERS.items():
-        if not (found := marker.message.match(message)):
-            continue
-        marks[name] = found
-    return marks
+    message = line.message
+    return {name: found for name, marker in MARKERS.items() if (found := marker.message.match(message))}
 
 
 def _noted(marks: _Marks, found: Mapping[Name, Match[str]], now: float) -> None:
@@ -193,6 +192,7 @@ def _told(starts: list[_Marks], clock: Clock, version: str | None) -> EngineStar
         restarts=len(starts) - 1,
         sleeps=tuple(last.sleeps),
         wakes=tuple(last.wakes),
+        failed="failed" in last.at,
         notes=tuple(notes),
     )
 
@@ -243,25 +243,24 @@ def spans(
     graphs_begin = None
     if kernels_first and {"cache sized", "captured"} <= at.keys():
         graphs_begin = at["captured"] - took.get("captured", 0.0)
-    built = graphs_begin if kernels_first and graphs_begin is not None else at.get("kernels built")
+    built = at.get("kernels built") if graphs_begin is None else graphs_begin
     # a CPU's worker says no more of the model than that
     loaded = at.get("loaded", at.get("weights read"))
     loading = at.get("loading", at["loaded"] - took.get("loaded", 0.0) if "loaded" in at else None)
-    # phase, its earliest beginning (None: where the one before it ended), its end
-    bounds: list[tuple[Phase, float | None, float | None]] = [
+    bounds: list[_Bound] = [
         # a log that begins with the version does not know when its process began
         ("imports", zero if zero < at.get("version", zero) else None, at.get("version")),
         ("model inspection", at.get("version"), at.get("resolved")),
         ("engine imports", at.get("resolved"), loading),
         ("weights", loading, loaded),
-        ("compile", _before(at, took, "compiled"), at.get("compiled")),
+        ("compile", at["compiled"] - took.get("compiled", 0.0) if "compiled" in at else None, at.get("compiled")),
     ]
-    graphs: tuple[Phase, float | None, float | None] = (
+    graphs: _Bound = (
         ("graphs", graphs_begin, at.get("captured"))
         if kernels_first
         else ("graphs", at.get("compiled", None if compiles else loaded), at.get("captured", at.get("cache sized")))
     )
-    kernels: tuple[Phase, float | None, float | None] = (
+    kernels: _Bound = (
         "kernels",
         at.get("cache sized") if kernels_first else at.get("captured", at.get("cache sized")),
         built,
@@ -279,7 +278,3 @@ def spans(
             cut[phase] = Span(begin=round(max(begin, passed) - zero, 3), end=round(over - zero, 3))
             passed = over
     return cut
-
-
-def _before(at: Mapping[Name, float], took: Mapping[Name, float], name: Name) -> float | None:
-    return at[name] - took[name] if name in at and name in took else at.get(name)

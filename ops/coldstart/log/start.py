@@ -31,6 +31,8 @@ class EngineStart:
     sleeps: tuple[tuple[float, float], ...]
     """Ends of falling asleep, and how long each took."""
     wakes: tuple[tuple[float, float], ...]
+    failed: bool
+    """The engine says that it could not start."""
     notes: tuple[str, ...]
 
     @property

@@ -5,15 +5,10 @@ from collections.abc import Sequence
 from infra.instances import InstanceType
 from ops.coldstart.measure.target import Target
 from serving.budget.predict import predicted
-from serving.budget.timeline import Start, total
+from serving.budget.timeline import STARTS, Start, total
 from serving.techniques import TECHNIQUES
 
-SITUATIONS: dict[str, Start] = {
-    "fresh-node": "fresh node",
-    "warm-node": "warm node",
-    "restart": "restart",
-    "wake": "wake",
-}
+SITUATIONS: dict[str, Start] = {start.replace(" ", "-"): start for start in STARTS}
 """As the command line spells them."""
 
 

@@ -3,15 +3,15 @@
 Injected, because all of it goes through the API server's port-forward to a pod, and few tests have one.
 """
 
-import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any, Protocol
 
 from ops.failures import UnclearError
+from ops.live import chat
 
 PATIENCE = 120.0
 """Seconds for a first token. Kernels that nobody built before are built then."""
@@ -44,23 +44,6 @@ class Reach:
     """Seconds from a request to its first token."""
 
 
-def metrics(connection: HTTPConnection) -> str:
-    """Return the engine's metrics. With a front proxy they are open there too, and wake nobody.
-
-    Args:
-        connection: to the pod's port.
-
-    Raises:
-        UnclearError: it has none.
-    """
-    connection.request("GET", "/metrics")
-    answer = connection.getresponse()
-    text = answer.read().decode("utf-8", "replace")
-    if answer.status != _OK:
-        raise UnclearError(f"/metrics: {answer.status}")
-    return text
-
-
 def first_token(connection: HTTPConnection, model: str) -> float:
     """Return the seconds from a chat request of one token to its first piece of text.
 
@@ -71,32 +54,24 @@ def first_token(connection: HTTPConnection, model: str) -> float:
     Raises:
         UnclearError: there was none.
     """
-    asked = {"model": model, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1, "stream": True}
     begun = time.monotonic()
+    asked, come = chat.request(model, "Hi", 1), chat.Answer()
     try:
-        connection.request("POST", "/v1/chat/completions", json.dumps(asked), {"Content-Type": "application/json"})
+        connection.request("POST", chat.PATH, asked, {"Content-Type": "application/json"})
         answer = connection.getresponse()
         if answer.status != _OK:
             said = " ".join(answer.read(400).decode("utf-8", "replace").split())
             raise UnclearError(f"first request: the engine answers {answer.status}: {said}")
-        while line := answer.readline():
-            if _has_text(line.decode("utf-8", "replace")):
-                return time.monotonic() - begun
-            if time.monotonic() - begun > PATIENCE:
-                break
+        # the first piece of a stream has a role alone
+        if any(come.take(chunk) for chunk in chat.events(_lines(answer, begun + PATIENCE))):
+            return time.monotonic() - begun
     except (OSError, HTTPException) as error:
         raise UnclearError(f"first request: {error or type(error).__name__}") from None
     raise UnclearError("first request: the answer has no token")
 
 
-def _has_text(line: str) -> bool:
-    """Whether a line of a stream carries text. The first piece of a stream has a role alone."""
-    if not line.startswith("data: {"):
-        return False
-    try:
-        choices = json.loads(line.removeprefix("data: "))["choices"]
-        delta = choices[0]["delta"] if choices else {}
-    except (ValueError, KeyError, TypeError):
-        return False
-    # a model that thinks first says so in another field, under one of two names
-    return any(delta.get(key) for key in ("content", "reasoning", "reasoning_content"))
+def _lines(answer: HTTPResponse, end: float) -> Iterator[bytes]:
+    for line in iter(answer.readline, b""):
+        yield line
+        if time.monotonic() > end:
+            return

@@ -1,6 +1,5 @@
 """The server in the cluster that is to be measured, and what forbids it."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,13 +13,11 @@ from ops.cluster.api import Body, Cluster
 from ops.coldstart.measure.seen.start import is_ready
 from ops.coldstart.server import Server
 from ops.failures import Failure, RefusedError, UnclearError
+from ops.live.look import REQUESTS
 from ops.stack.stack_file import Stack
 from serving.idle import ScheduleSettings
 from serving.pod import CONTAINER
 from serving.server import ServerSettings
-
-_REQUESTS = re.compile(r"^vllm:num_requests_(?:running|waiting)(?:\{[^}]*\})? (\S+)", re.MULTILINE)
-"""As the agent counts them (serving/scripts/agent/engine_client.py)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +133,7 @@ _ANYWAY = "--despite-traffic measures all the same, and cuts what runs"
 
 def requests(metrics: str) -> float | None:
     """Return how many requests run and wait in all of a pod's engine processes; None: the text does not say."""
-    counts = _REQUESTS.findall(metrics)
+    counts = [value for _, value in REQUESTS.findall(metrics)]
     try:
         return sum(map(float, counts)) if counts else None
     except ValueError:

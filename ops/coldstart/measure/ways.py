@@ -5,8 +5,9 @@ from contextlib import contextmanager
 
 from ops.cluster.api import Cluster
 from ops.cluster.tunnel import connection
-from ops.coldstart.measure.reach import PATIENCE, Reach, first_token, metrics
+from ops.coldstart.measure.reach import PATIENCE, Reach, first_token
 from ops.live.agent import Agent
+from ops.live.look import metrics
 from ops.stack.stack_file import Stack
 from serving.engine import PORT
 from serving.front import CONTROL_PORT, ENGINE_PORT

@@ -15,7 +15,6 @@ from ops.idle.status.nodes import Node
 from ops.stack.stack_file import Stack
 from serving.budget.predict import in_force, predicted
 from serving.budget.timeline import total
-from serving.server import situation
 
 ACTION = "ec2:DescribeSpotPriceHistory"
 SYSTEM = "Linux/UNIX"
@@ -86,10 +85,10 @@ def _seconds(node: Node, stack: Stack) -> float:
     kind = catalogue().get(node.instance_type)
     if kind is None:
         return 0.0
-    settings, longest = stack.settings, 0.0
+    longest = 0.0
     for name in node.servers:
-        if server := settings.servers.get(name):
-            about = situation(server, settings.pools[server.pool], stack.region)
+        if server := stack.settings.servers.get(name):
+            about = stack.situation(server)
             longest = max(longest, total(predicted(about, in_force(about, server.chosen), "fresh node", kind)))
     return longest
 

@@ -13,7 +13,6 @@ from ops.stack.stack_file import Stack
 from serving.budget.predict import in_force, predictions
 from serving.budget.timeline import POD_STARTS, Start, total
 from serving.cache_key import difference
-from serving.server import situation
 from serving.techniques import TECHNIQUES
 from serving.techniques.cache_restore import CACHE_RESTORE
 from serving.techniques.node_cache import NODE_CACHE
@@ -122,7 +121,7 @@ def misses(stack: Stack, server: str) -> Misses:
         UsageError: there is no such server.
     """
     settings = asked_for(stack, server, candidate=False)
-    about = situation(settings, stack.settings.pools[settings.pool], stack.region)
+    about = stack.situation(settings)
     names = in_force(about, settings.chosen)
     kept = {it.name for it in TECHNIQUES.values() if it is NODE_CACHE or NODE_CACHE.name in it.needs}
     found = predictions(about, names)

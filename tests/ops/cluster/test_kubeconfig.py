@@ -6,7 +6,6 @@ import pytest
 import yaml
 
 from rehearsal.control_plane.server import free_ports
-from tests.ops.players import kubeconfig
 from tests.serving.scripts.stands.loopback import Quiet, Server
 
 BUILD = ("cache", "build", "--server", "gemma", "--kubeconfig", "kc")
@@ -103,7 +102,7 @@ def test_an_entry_of_another_form_is_no_traceback(built, dead):
 
 @pytest.mark.parametrize("token", ["secret\nsecret", "secret\u2028"], ids=["two lines", "no latin-1"])
 def test_a_token_that_is_no_header_is_never_printed(built, players, token):
-    tree = kubeconfig(players.api)
+    tree = players.api.kubeconfig()
     tree["users"][0]["user"]["token"] = token
     assert built(tree) == (
         3,

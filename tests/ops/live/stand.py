@@ -18,7 +18,7 @@ from ops.cluster.kubeconfig import client_of
 from ops.cluster.tunnel import CutError, connection
 from rehearsal.control_plane.client import Client
 from rehearsal.control_plane.kubelets import API, Kubelets
-from tests.ops.players import IMAGE, NOW, Body, Players, kubeconfig
+from tests.ops.players import IMAGE, NOW, Body, Players
 from tests.serving.scripts.stands.loopback import Quiet, Server
 
 WAIT = "/wait"
@@ -206,7 +206,7 @@ class Stand:
         self.players.create(f"{base}/rolebindings", f"{group}/v1", "RoleBinding", name, bound)
         with Client(self.players.api) as client:
             answer = client.create(f"{account}/{name}/token", {"spec": {"expirationSeconds": 3600}})
-        tree = kubeconfig(self.players.api)
+        tree = self.players.api.kubeconfig()
         tree["users"][0]["user"]["token"] = answer.body["status"]["token"]
         file.write_text(yaml.safe_dump(tree))
         return str(file)

@@ -6,24 +6,19 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from ops.cli import _Commands
+from ops.cli import app
 from ops.coldstart.record import Record
-from ops.coldstart.report.cli import refit, report
 from tests.ops.chromium import Browser, browser
 
 
 @pytest.fixture
 def ops() -> Callable[..., tuple[int, str, str]]:
-    """`ops("report", ...)`: exit code, standard output, standard error. As they are in `ops coldstart`."""
-    app = typer.Typer(cls=_Commands, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command()(report)
-    app.command()(refit)
+    """`ops("report", ...)`: exit code, standard output, standard error of `ops coldstart`."""
 
     def run(*arguments: str, given: str = "") -> tuple[int, str, str]:
-        done = CliRunner().invoke(app, arguments, input=given)
+        done = CliRunner().invoke(app, ("coldstart", *arguments), input=given)
         if done.exception and not isinstance(done.exception, SystemExit):
             raise done.exception
         return done.exit_code, done.stdout, done.stderr

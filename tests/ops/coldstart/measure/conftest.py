@@ -31,7 +31,7 @@ from rehearsal.control_plane.server import control_plane
 from tests.harness import stack_recording
 from tests.ops.coldstart.measure.script import Script
 from tests.ops.coldstart.measure.stage import CLAIMS, Stage
-from tests.ops.players import Kubelet, Players, kubeconfig
+from tests.ops.players import Kubelet, Players
 
 IDLE = 'vllm:num_requests_running{engine="0"} 0.0\nvllm:num_requests_waiting{engine="0"} 0.0\n'
 
@@ -146,7 +146,7 @@ def scene(
     name = f"ns-{uuid.uuid4().hex[:8]}"
     edit(lambda settings: settings.update(namespace=name))
     path = folder / "kubeconfig"
-    path.write_text(yaml.safe_dump(kubeconfig(plane)))
+    path.write_text(yaml.safe_dump(plane.kubeconfig()))
     players = Players(plane, name, str(path))
     players.create("/api/v1/namespaces", "v1", "Namespace", name, {})
     players.create(f"/api/v1/namespaces/{name}/serviceaccounts", "v1", "ServiceAccount", "gemma-server", {})
