@@ -46,23 +46,40 @@ def objects(name: str, path: Path) -> list[Body] | None:
             if file.read(64).lstrip()[:1] != b"{":
                 return None
             file.seek(0)
-            raw = file.read(MOST + 1)
+            first = file.readline(MOST + 1)
+            if _is_line(first):
+                return None
+            raw = first + file.read(MOST + 1 - len(first))
     except OSError as error:
         raise UsageError(f"{echo(name)}: {error.strerror}") from None
-    try:
-        whole = json.loads(raw)
-    except ValueError:
-        return None  # lines of JSON are a log, too
-    if not isinstance(whole, dict) or "kind" not in whole:
-        return None
     if len(raw) > MOST:
         raise UnclearError(f"{echo(name)}: more than {MOST >> 20} MiB: dump one namespace")
-    found = list(_flat(whole))
+    whole = _parsed(raw)
+    if not isinstance(whole, dict) or "kind" not in whole:
+        return None
+    try:
+        found = list(_flat(whole))
+    except TypeError:
+        raise UnclearError(f"{echo(name)}: its items are no objects of the API") from None
     if other := {str(it.get("kind")) for it in found} - KINDS:
         raise UnclearError(
             f"{echo(name)}: holds {', '.join(map(echo, sorted(other)))}; expected {', '.join(sorted(KINDS))}"
         )
     return found
+
+
+def _parsed(raw: bytes) -> Any:
+    """Return what a text of JSON says; None: it is none, or nests deeper than anything of the API."""
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_line(first: bytes) -> bool:
+    """Whether a first line is one of a log in JSON: whole, and no object of the API."""
+    line = _parsed(first)
+    return isinstance(line, dict) and "kind" not in line
 
 
 def _flat(whole: Body) -> Iterator[Body]:

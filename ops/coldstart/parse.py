@@ -3,12 +3,14 @@
 import functools
 import re
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 
 from ops.coldstart.dumps import objects, start_of
 from ops.coldstart.log import EngineStart, read_bytes
@@ -26,7 +28,13 @@ from serving.budget.timeline import Start
 PIECE = 1 << 20
 """Bytes that are read at once."""
 
-_RESTORED = re.compile(rb"[^\n]*cache-restore: outcome=[^\n]*")
+FAR = 120.0
+"""Seconds before and after a pod's start in which its engine's log may begin, by clocks that are not quite the same."""
+
+LATE = 60.0
+"""Seconds from listening to Ready that need no word: a probe asks every few."""
+
+_RESTORED = re.compile(rb"cache-restore: outcome=[^\n]*")
 
 
 def parsed(names: Sequence[str], start: Start, version: str | None, server: Server | None) -> list[tuple[str, Record]]:
@@ -48,7 +56,7 @@ def parsed(names: Sequence[str], start: Start, version: str | None, server: Serv
     """
     version = version or (server.settings.engine.version if server else None)
     with ExitStack() as ends:
-        paths = {name: _path(name, ends) for name in names}
+        paths = {name: _path(name, ends) for name in dict.fromkeys(names)}
         dumps = {name: found for name, path in paths.items() if (found := objects(name, path)) is not None}
         logs = {name: path for name, path in paths.items() if name not in dumps}
         if not dumps:
@@ -60,26 +68,58 @@ def parsed(names: Sequence[str], start: Start, version: str | None, server: Serv
             raise UsageError(f"dumps of the API go with one log of the engine; given are {len(logs)}")
         ((name, path),) = logs.items()
         seen = start_of((it for found in dumps.values() for it in found), server.name)
-        return [(name, _whole(seen, _read(name, path, version, server), start, _restored(path) or "", server))]
+        engine = _read(name, path, version, server)
+        _refuse_another_start(name, seen, engine)
+        return [(name, _whole(seen, engine, start, _restored(path) or "", server))]
+
+
+def _refuse_another_start(name: str, seen: Seen, engine: EngineStart) -> None:
+    """Refuse a log that is not of the pod: cut to its start, all phases would be nothing."""
+    if engine.clock != "runtime":
+        return
+    began = engine.first - (seen.node.ahead or 0.0)
+    if not seen.created - FAR <= began <= seen.ready + FAR:
+        far = abs(began - seen.created)
+        raise RefusedError(
+            f"{echo(name)}: begins {far:.0f} s {'after' if began > seen.created else 'before'} pod {seen.pod} was made:"
+            " a log of another start, or another clock"
+        )
 
 
 def _whole(seen: Seen, engine: EngineStart, start: Start, restored: str, server: Server) -> Record:
     """Return what dumps and log say together, as `run` would have measured it."""
     phases = folded(seen, engine, restores=server.restores, primes=server.primes)
     what: Start = "fresh node" if is_new(seen) else "warm node" if start == "fresh node" else start
-    note = f"the node is older than the pod: no {start}" if what != start and not is_new(seen) else ""
-    return measured(server, what, seen, phases, engine, restore=restored, notes=[note], token=None)
+    notes = [f"the node is older than the pod: no {start}"] if what != start and not is_new(seen) else []
+    late = phases.phases.get("readiness")
+    if late and late.seconds > LATE:
+        notes.append(
+            f"Ready {late.seconds:.0f} s after it listened: the API has the last time only, and readiness may have been"
+            " lost and come again"
+        )
+    return measured(server, what, seen, phases, engine, restore=restored, notes=notes, token=None)
 
 
 def _path(name: str, ends: ExitStack) -> Path:
-    """Return where a file lies; standard input is read twice, so from a copy."""
-    if name != "-":
-        return Path(name)
-    if sys.stdin is None:
-        raise UsageError("-: standard input is closed")
+    """Return where a file lies. It is read several times: of standard input and of a pipe, a copy."""
+    path = Path(name)
+    if name == "-":
+        if sys.stdin is None:
+            raise UsageError("-: standard input is closed")
+        return _copy(sys.stdin.buffer, ends)
+    try:
+        if not stat.S_ISFIFO(path.stat().st_mode):
+            return path
+        with path.open("rb") as pipe:
+            return _copy(pipe, ends)
+    except OSError as error:
+        raise UsageError(f"{echo(name)}: {error.strerror}") from None
+
+
+def _copy(source: BinaryIO, ends: ExitStack) -> Path:
     copy = Path(ends.enter_context(tempfile.TemporaryDirectory())) / "log"
     with copy.open("wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
+        shutil.copyfileobj(source, file)
     return copy
 
 

@@ -29,10 +29,13 @@ class Sink:
 
     def keep(self, record: Record, title: str = "") -> None:
         """Write and print it. `title`: of where it is from; empty: its server."""
-        if self._file is not None:
-            self._file.write(f"{record.line()}\n")
-            self._file.flush()
-        typer.echo(record.line() if self._json else table(record, title))
+        try:
+            if self._file is not None:
+                self._file.write(f"{record.line()}\n")
+                self._file.flush()
+        finally:
+            # a full disk, or a pipe that nobody reads: the other one has it
+            typer.echo(record.line() if self._json else table(record, title))
 
 
 def table(record: Record, title: str = "") -> str:

@@ -2,15 +2,24 @@
 
 import signal
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType, TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
-from ops.failures import Failure
+from ops.cluster.api import DeniedError
+from ops.failures import Failure, UnclearError
 
 ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 """Signals that end a program without a word to it. Here they are a Ctrl-C."""
+
+PATIENCE, PAUSE = 60.0, 2.0
+"""Seconds that the API may be silent where something would be lost or left as it is, and between two attempts."""
+
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -31,6 +40,8 @@ class PutBack:
     def __init__(self) -> None:
         self._left: list[Promise] = []
         self._before: dict[signal.Signals, object] = {}
+        self.broken: list[str] = []
+        """What could not be put back, when the block has ended."""
 
     def promise(self, what: str, command: str, act: Callable[[], object]) -> Promise:
         """Take it down. To be called before the change: between both, a Ctrl-C may come."""
@@ -44,7 +55,7 @@ class PutBack:
         Raises:
             Failure: it did not work; it is tried again in the end.
         """
-        promise.act()
+        patiently(promise.act)
         self._left.remove(promise)
 
     def drop(self, promise: Promise) -> None:
@@ -52,7 +63,9 @@ class PutBack:
         self._left.remove(promise)
 
     def __enter__(self) -> Self:
-        self._before = {number: signal.signal(number, _end) for number in ENDINGS}
+        # `nohup` means that nobody's going ends it
+        heard = [number for number in ENDINGS if signal.getsignal(number) is not signal.SIG_IGN]
+        self._before = {number: signal.signal(number, _end) for number in heard}
         return self
 
     def __exit__(
@@ -71,18 +84,43 @@ class PutBack:
             for number, handler in self._before.items():
                 signal.signal(number, handler)  # type: ignore[arg-type]  # what `signal` itself returned
 
-    @staticmethod
-    def _put_back(promise: Promise) -> None:
+    def _put_back(self, promise: Promise) -> None:
         try:
-            promise.act()
-        except Failure as failure:
-            _named(promise, str(failure))
+            patiently(promise.act)
+        except Exception as failure:
+            self.broken.append(promise.what)
+            _named(promise, str(failure) if isinstance(failure, Failure) else repr(failure))
         else:
-            sys.stderr.write(f"put back: {promise.what}\n")
+            _told(f"put back: {promise.what}")
+
+
+def patiently(act: Callable[[], Answer]) -> Answer:
+    """Return what something returns, tried again for `PATIENCE` while nobody answers.
+
+    Raises:
+        Failure: the last one, or one that stays the same.
+    """
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return act()
+        except DeniedError:
+            raise
+        except UnclearError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(PAUSE)
 
 
 def _named(promise: Promise, why: str) -> None:
-    sys.stderr.write(f"not put back: {promise.what}: {why}; do it by hand: {promise.command}\n")
+    _told(f"not put back: {promise.what}: {why}; do it by hand: {promise.command}")
+
+
+def _told(line: str) -> None:
+    # a terminal that was closed, a pipe that nobody reads: no reason to leave the rest as it is
+    with suppress(OSError):
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:

@@ -49,6 +49,8 @@ class Told:
 
     text: str
     will: Sequence[str]
+    minutes: float
+    """That one start is expected to take."""
 
 
 def told(cluster: Cluster, order: Order, reach: Reach) -> Told:
@@ -65,7 +67,7 @@ def told(cluster: Cluster, order: Order, reach: Reach) -> Told:
     )
     if start != "wake":
         refuse_before_the_clock(target, minutes, datetime.now(UTC))
-    return Told(text=text, will=plan.will)
+    return Told(text=text, will=plan.will, minutes=minutes / order.repeat)
 
 
 def measured(
@@ -82,7 +84,8 @@ def measured(
         say: shows what goes on.
 
     Raises:
-        RefusedError, UnclearError: as `told`, or what was agreed to is no longer what would be done.
+        RefusedError, UnclearError: as `told`, or what was agreed to is no longer what would be done, or something
+            was not put back. Nothing is provoked after that.
     """
     for number in range(1, order.repeat + 1):
         shown = partial(_numbered, say, f"{number} of {order.repeat}")
@@ -92,10 +95,15 @@ def measured(
             raise RefusedError(
                 f"servers.{target.server.name}: its pods or nodes have changed since you were asked: run it again"
             )
+        back = PutBack()
         if isinstance(plan, Wake):
-            keep(_wake(cluster, target, plan, reach, shown))
+            keep(_wake(cluster, target, plan, reach, back, shown))
         else:
-            keep(_start(cluster, target, order.situation, plan, reach, shown))
+            # others may have taken longer than expected
+            refuse_before_the_clock(target, agreed.minutes, datetime.now(UTC))
+            keep(_start(cluster, target, order.situation, plan, reach, back, shown))
+        if back.broken:
+            raise UnclearError(f"servers.{order.server}: measured, and not put back: {'; '.join(back.broken)}")
 
 
 def _numbered(say: Say, number: str, text: str) -> None:
@@ -111,11 +119,13 @@ def _looked(cluster: Cluster, order: Order, reach: Reach) -> tuple[Target, Plan 
     return target, PLANS[order.situation](cluster, target)
 
 
-def _start(cluster: Cluster, target: Target, situation: str, plan: Plan, reach: Reach, say: Say) -> Record:
-    with PutBack() as back:
+def _start(
+    cluster: Cluster, target: Target, situation: str, plan: Plan, reach: Reach, back: PutBack, say: Say
+) -> Record:
+    with back:
         before = plan.provoke(back, say)
         it = watched(cluster, target, before, back, say)
-    notes: list[str] = []
+    notes = list(it.notes)
     say("first request")
     token = _token(reach, it.seen.pod, notes)
     engine = _engine(target, it.log, notes)
@@ -152,12 +162,14 @@ def _engine(target: Target, log: str, notes: list[str]) -> EngineStart | None:
         return None
 
 
-def _wake(cluster: Cluster, target: Target, plan: Wake, reach: Reach, say: Say) -> Record:
-    with PutBack() as back:
-        woken = plan.measured(back, say)
+def _wake(cluster: Cluster, target: Target, plan: Wake, reach: Reach, back: PutBack, say: Say) -> Record:
     notes: list[str] = []
-    token = _token(reach, plan.pod["metadata"]["name"], notes)
-    node: Body = cluster.find(f"{NODES}/{plan.pod['spec']['nodeName']}") or {"metadata": {}}
+    with back:
+        # looked for first: what was measured is not lost with it
+        node: Body = cluster.find(f"{NODES}/{plan.pod['spec']['nodeName']}") or {"metadata": {}}
+        woken = plan.measured(back, say)
+        # before it is put to sleep again: past the proxy nobody wakes it for a request, which would wait
+        token = _token(reach, plan.pod["metadata"]["name"], notes)
     return Record(
         began=woken.began,
         start="wake",

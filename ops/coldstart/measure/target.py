@@ -10,6 +10,7 @@ from infra.naming import IDLE_ANNOTATION, ONBOARDING, TECHNIQUES_ANNOTATION, Pla
 from infra.weekly import DAY, WEEK, times
 from ops.cluster import jobs
 from ops.cluster.api import Body, Cluster
+from ops.cluster.room import has_ended
 from ops.coldstart.measure.seen.start import is_ready
 from ops.coldstart.server import Server
 from ops.failures import Failure, RefusedError, UnclearError
@@ -28,7 +29,9 @@ class Target:
     namespace: str
     deployment: Body
     pods: Sequence[Body]
-    """The oldest first."""
+    """Those that run, the oldest first."""
+    known: frozenset[str] = frozenset()
+    """Uids of all there are, also of those that have ended: a pod that was evicted stays in the API for days."""
 
     @property
     def replicas(self) -> int:
@@ -69,17 +72,16 @@ def found(cluster: Cluster, stack: Stack, name: str) -> Target:
     if not deployment["spec"]["replicas"]:
         by = ", stopped by its clock" if IDLE_ANNOTATION in _annotations(deployment) else ""
         raise RefusedError(f"servers.{name}: Deployment {namespace}/{name} has no pods{by}: nothing to measure")
-    pods = sorted(
-        cluster.list(f"/api/v1/namespaces/{namespace}/pods", labelSelector=_selector(deployment)),
-        key=lambda it: str(it["metadata"]["creationTimestamp"]),
-    )
+    there = cluster.list(f"/api/v1/namespaces/{namespace}/pods", labelSelector=_selector(deployment))
+    pods = sorted((it for it in there if not has_ended(it)), key=lambda it: str(it["metadata"]["creationTimestamp"]))
     _refuse_unsettled(name, deployment, pods)
     scheduled = [idle_job(name, "stop"), idle_job(name, "start")]
     building = [cache_build(name), cache_build(name, candidate=True)]
     if busy := jobs.running(cluster, namespace, [*scheduled, *building]):
         follow = jobs.follow_by_hand(namespace, busy[0])
         raise RefusedError(f"servers.{name}: Job {namespace}/{busy[0]} is running; follow it: {follow}")
-    return Target(server=Server.of(stack, name), namespace=namespace, deployment=deployment, pods=pods)
+    known = frozenset(it["metadata"]["uid"] for it in there)
+    return Target(server=Server.of(stack, name), namespace=namespace, deployment=deployment, pods=pods, known=known)
 
 
 def refuse_before_the_clock(target: Target, minutes: float, now: datetime) -> None:

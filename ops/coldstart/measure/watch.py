@@ -1,14 +1,14 @@
 """Watching the pod that comes, until it is Ready: what it does now, and what is there to see in the end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ops.cluster.api import Body, Cluster
 from ops.coldstart.measure.provoke import NODES, Before, LostError, Say, until
-from ops.coldstart.measure.put_back import PutBack
+from ops.coldstart.measure.put_back import Answer, PutBack, patiently
 from ops.coldstart.measure.seen.start import Seen, is_ready, seen
 from ops.coldstart.measure.target import Target
-from ops.failures import RefusedError, UnclearError
+from ops.failures import Failure, UnclearError
 from serving.pod import CONTAINER
 from serving.techniques import progress_deadline
 from serving.techniques.node_cache import PREPARER
@@ -31,6 +31,8 @@ class Watched:
     """The engine's, each line behind the container runtime's time. Empty: there is none."""
     restore: str
     """What the container before it has said."""
+    notes: Sequence[str]
+    """What could not be had of it."""
 
 
 def watched(cluster: Cluster, target: Target, before: Before, back: PutBack, say: Say) -> Watched:
@@ -63,6 +65,7 @@ def watched(cluster: Cluster, target: Target, before: Before, back: PutBack, say
         pods.append(pod)
         node = pod["spec"].get("nodeName")
         while node and lent:
+            # one that fails is tried again in the end: the pod is not left unseen for it
             back.keep(lent.pop())
         say(step(pod, cluster.find(f"{NODES}/{node}") if node else None))
         if node and (lease := cluster.find(f"{LEASES}/{node}")):
@@ -70,7 +73,8 @@ def watched(cluster: Cluster, target: Target, before: Before, back: PutBack, say
         return is_ready(pod)
 
     until(f"pod {name} to be ready", progress_deadline(target.server.settings.chosen), ready)
-    return _whole(cluster, f"{path}/{name}", pods[-1], leases)
+    notes: list[str] = []
+    return _whole(cluster, f"{path}/{name}", pods[-1], leases, notes)
 
 
 def step(pod: Body, node: Body | None) -> str:
@@ -112,25 +116,29 @@ def _states(pod: Body) -> Mapping[str, Body]:
     return {it["name"]: it.get("state") or {} for it in both}
 
 
-def _whole(cluster: Cluster, path: str, pod: Body, leases: Sequence[Body]) -> Watched:
+def _whole(cluster: Cluster, path: str, pod: Body, leases: Sequence[Body], notes: list[str]) -> Watched:
     name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
-    node = cluster.find(f"{NODES}/{pod['spec']['nodeName']}")
+    node = patiently(lambda: cluster.find(f"{NODES}/{pod['spec']['nodeName']}"))
     if node is None:
         raise UnclearError(f"node {pod['spec']['nodeName']}: gone as pod {name} became ready: {_GONE}")
-    events = cluster.list(
-        f"/api/v1/namespaces/{namespace}/events", fieldSelector=f"involvedObject.uid={pod['metadata']['uid']}"
-    )
+    its = {"fieldSelector": f"involvedObject.uid={pod['metadata']['uid']}"}
     before = {it["name"] for it in pod["spec"].get("initContainers") or ()}
-    return Watched(
-        pod=pod,
-        seen=seen(pod, node, leases, events),
-        log=_log(cluster, path, CONTAINER, timestamps="true"),
-        restore=_log(cluster, path, PREPARER) if PREPARER in before else "",
-    )
+
+    def log(container: str, **query: str) -> str:
+        more = {"container": container, "limitBytes": str(MOST), **query}
+        return _or("", f"log of {container}", notes, lambda: cluster.text(f"{path}/log", **more))
+
+    said = log(CONTAINER, timestamps="true")
+    restore = log(PREPARER) if PREPARER in before else ""
+    none: Sequence[Body] = []
+    events = _or(none, "events", notes, lambda: cluster.list(f"/api/v1/namespaces/{namespace}/events", **its))
+    return Watched(pod=pod, seen=seen(pod, node, leases, events), log=said, restore=restore, notes=notes)
 
 
-def _log(cluster: Cluster, path: str, container: str, **query: str) -> str:
+def _or(nothing: Answer, what: str, notes: list[str], ask: Callable[[], Answer]) -> Answer:
+    """Return an answer, or nothing with a note. A start that has cost a node is not lost with a part of it."""
     try:
-        return cluster.text(f"{path}/log", container=container, limitBytes=str(MOST), **query)
-    except RefusedError:
-        return ""
+        return patiently(ask)
+    except Failure as failure:
+        notes.append(f"{what}: {failure}")
+        return nothing

@@ -2,12 +2,19 @@
 
 import copy
 import json
-from datetime import timedelta
+import os
+import threading
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from infra.naming import server_labels
+from ops.coldstart import dumps
+from ops.coldstart.parse import parsed
 from ops.coldstart.record import read
+from ops.coldstart.shown import Sink
 from tests.harness import ROOT
 from tests.ops.coldstart.log import engine
 from tests.ops.coldstart.log.engine import BEGAN, Said, dressed, start
@@ -214,3 +221,79 @@ def test_what_is_no_start_is_said_in_one_line(ops, log, arguments, said, exit_co
     code, out, err = ops("coldstart", "parse", *arguments)
     assert (code, out) == (exit_code, "")
     assert err.splitlines()[-1].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"a":' * 200_000, "odd.json: no start of vLLM in it: no line that any known version prints when it starts"),
+        ('{"kind": "List", "items": [1]}', "odd.json: its items are no objects of the API"),
+        ('{"kind": "List", "items": 5}', "odd.json: its items are no objects of the API"),
+    ],
+)
+def test_json_that_no_api_wrote_is_one_line(ops, folder, text, said):
+    (folder / "odd.json").write_text(text)
+    code, out, err = ops("coldstart", "parse", "odd.json")
+    assert (code, out, err.splitlines()[-1]) == (3, "", said)
+
+
+def test_a_dump_that_is_too_large_says_so_and_a_log_of_json_of_that_size_is_a_log(ops, folder, monkeypatch):
+    monkeypatch.setattr(dumps, "MOST", 1 << 20)
+    (folder / "big.json").write_text(json.dumps({"kind": "List", "items": [], "x": "y" * (1 << 20)}, indent=1))
+    code, _, err = ops("coldstart", "parse", "big.json")
+    assert (code, err.splitlines()[-1]) == (3, "big.json: more than 1 MiB: dump one namespace")
+    lines = dressed(start("0.33.0"), engine.docker)
+    (folder / "lines.json").write_text("\n".join([*lines, *lines[-1:] * 8000]))
+    code, out, _ = ops("coldstart", "parse", "lines.json", "--json")
+    assert (code, json.loads(out)["compile"]) == (0, "hit")
+
+
+def test_a_pipe_is_read_as_a_file_is(ops, folder):
+    """As of `parse <(kubectl logs ...)`: it can be read once, and is looked at several times."""
+    os.mkfifo(folder / "pipe")
+    text = (LOGS / "warm2.log").read_bytes()
+    writer = threading.Thread(target=lambda: (folder / "pipe").write_bytes(text), daemon=True)
+    writer.start()
+    code, out, err = ops("coldstart", "parse", "pipe", "-", "-", "--json", given=text.decode())
+    writer.join(5)
+    assert code == 0, err
+    one, two = map(json.loads, out.splitlines())
+    assert one == two
+    assert one["total"] == 59.923
+
+
+def test_a_line_of_megabytes_takes_no_time(ops, folder):
+    (folder / "long.log").write_text(f"{(LOGS / 'warm2.log').read_text()}{'x' * (3 << 20)}\n")
+    begun = time.process_time()
+    assert ops("coldstart", "parse", "long.log")[0] == 0
+    assert time.process_time() - begun < 10
+
+
+@pytest.mark.parametrize(("moved", "how"), [(-3600, "3600 s before"), (3600, "3600 s after")])
+def test_a_log_of_another_start_than_the_pods_is_refused(ops, log, dump, moved, how):
+    lines = [
+        f"{(datetime.fromisoformat(line[:19]) + timedelta(seconds=moved)).isoformat()}{line[19:]}"
+        for line in dressed(start("0.33.0"), engine.runtime)
+    ]
+    pod = copy.deepcopy(POD)
+    pod["metadata"]["creationTimestamp"] = stamp(0)
+    code, out, err = ops("coldstart", "parse", dump("all.json", pod, NODE), log(lines=lines), "--server", "gemma")
+    assert (code, out) == (1, "")
+    said = err.splitlines()[-1]
+    assert said.startswith("engine.log: begins 3")
+    assert said.endswith(f" s {how.split()[-1]} pod gemma-1 was made: a log of another start, or another clock")
+
+
+def test_readiness_that_came_again_is_no_silent_phase(ops, log, dump):
+    pod = copy.deepcopy(POD)
+    pod["status"]["conditions"][1]["lastTransitionTime"] = stamp(7200)
+    code, out, _ = ops("coldstart", "parse", dump("all.json", pod, NODE), log(), "--server", "gemma", "--json")
+    (note,) = (it for it in json.loads(out)["notes"] if it.startswith("Ready "))
+    assert code == 0
+    assert note.endswith("the API has the last time only, and readiness may have been lost and come again")
+
+
+def test_what_a_full_disk_does_not_take_is_on_standard_output(log, capsys):
+    with pytest.raises(OSError, match="No space left"):
+        Sink(Path("/dev/full"), as_json=True).keep(parsed([log()], "restart", None, None)[0][1])
+    assert json.loads(capsys.readouterr().out)["compile"] == "hit"

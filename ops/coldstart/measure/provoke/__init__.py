@@ -10,6 +10,7 @@ from typing import Protocol
 
 from infra.gpu_pools.agreed import TYPE_LABEL
 from ops.cluster.api import Body, Cluster, DeniedError
+from ops.cluster.room import has_ended
 from ops.coldstart.measure.put_back import Promise, PutBack
 from ops.coldstart.measure.target import Target
 from ops.failures import UnclearError
@@ -93,23 +94,32 @@ def scale(cluster: Cluster, target: Target, replicas: int) -> None:
     cluster.merge(f"{target.path}/scale", {"spec": {"replicas": replicas}})
 
 
-def scaled_down(cluster: Cluster, target: Target, back: PutBack, say: Say, *, to: int) -> Promise:
-    """Take pods away, wait until they are gone, and return the promise to bring them back."""
+def comes_back(cluster: Cluster, target: Target, back: PutBack, *, to: int) -> Promise:
+    """Promise to bring back the pods that will be taken away, unless somebody has set another number than `to`."""
     name, namespace, replicas = target.server.name, target.namespace, target.replicas
-    promise = back.promise(
+
+    def act() -> None:
+        found = cluster.find(target.path)
+        if found and found["spec"]["replicas"] == to:
+            scale(cluster, target, replicas)
+
+    return back.promise(
         f"replicas of {target.title}: {replicas}",
         f"kubectl -n {namespace} scale deployment/{name} --replicas={replicas}",
-        lambda: scale(cluster, target, replicas),
+        act,
     )
+
+
+def scaled_down(cluster: Cluster, target: Target, say: Say, *, to: int) -> None:
+    """Take pods away, and wait until they are gone. `comes_back` is promised before."""
     say("waiting for the pod to go")
     scale(cluster, target, to)
-    path = f"/api/v1/namespaces/{namespace}/pods"
+    path = f"/api/v1/namespaces/{target.namespace}/pods"
     until(
         f"pods of {target.title} to be {to}",
         grace(target) + 120,
-        lambda: len(cluster.list(path, labelSelector=target.selector)) <= to,
+        lambda: sum(not has_ended(it) for it in cluster.list(path, labelSelector=target.selector)) <= to,
     )
-    return promise
 
 
 def grace(target: Target) -> float:
@@ -128,11 +138,6 @@ def node_of(cluster: Cluster, pod: Body) -> Body:
     if node is None:
         raise UnclearError(f"node {name} of pod {pod['metadata']['name']}: gone")
     return node
-
-
-def uids(pods: Sequence[Body]) -> frozenset[str]:
-    """Return the uids of pods."""
-    return frozenset(it["metadata"]["uid"] for it in pods)
 
 
 def instance_of(node: Body) -> str | None:

@@ -12,10 +12,10 @@ from ops.coldstart.measure.provoke import (
     PODS,
     Before,
     Say,
+    comes_back,
     grace,
     node_of,
     scaled_down,
-    uids,
     until,
 )
 from ops.coldstart.measure.put_back import PutBack
@@ -55,8 +55,7 @@ class FreshNode:
         claims = [it for it in there if (it.get("status") or {}).get("nodeName") == name]
         if not claims:
             raise RefusedError(f"node {name}: no NodeClaim names it, so Karpenter would make none in its place")
-        if others := _others(cluster, target, name):
-            raise RefusedError(f"node {name}: other pods would go with it: {', '.join(others)}")
+        _refuse_others(cluster, target, name)
         if room := _with_room(cluster, target, name):
             raise RefusedError(
                 f"node {room[0]}: has room for the pod, so no node would be made; kubectl cordon {room[0]} (and"
@@ -87,12 +86,15 @@ class FreshNode:
     def provoke(self, back: PutBack, say: Say) -> Before:
         """See `Plan`."""
         node, claim = self.node["metadata"]["name"], self.claim["metadata"]
-        promise = scaled_down(self.cluster, self.target, back, say, to=0)
+        promise = comes_back(self.cluster, self.target, back, to=0)
+        scaled_down(self.cluster, self.target, say, to=0)
+        # its GPU is free: a pod that waited for one may have come
+        _refuse_others(self.cluster, self.target, node)
         say(f"waiting for node {node} to go")
         self.cluster.delete(f"{CLAIMS}/{claim['name']}", claim["uid"])
         until(f"node {node} to go", GOING, lambda: self._gone(node, claim["name"]))
         back.keep(promise)
-        return Before(pods=uids(self.target.pods), node=node)
+        return Before(pods=self.target.known, node=node)
 
     def _gone(self, node: str, claim: str) -> bool:
         return self.cluster.find(f"{CLAIMS}/{claim}") is None and self.cluster.find(f"{NODES}/{node}") is None
@@ -115,6 +117,11 @@ def is_open(node: Body) -> bool:
     """Whether a node takes pods: Ready, and not cordoned."""
     ready = {it["type"]: it["status"] for it in (node.get("status") or {}).get("conditions") or ()}.get("Ready")
     return ready == "True" and not node["spec"].get("unschedulable") and "deletionTimestamp" not in node["metadata"]
+
+
+def _refuse_others(cluster: Cluster, target: Target, node: str) -> None:
+    if others := _others(cluster, target, node):
+        raise RefusedError(f"node {node}: other pods would go with it: {', '.join(others)}")
 
 
 def _others(cluster: Cluster, target: Target, node: str) -> list[str]:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ops.cluster.api import Body, Cluster
-from ops.coldstart.measure.provoke import Before, Say, grace, instance_of, node_of, scaled_down, uids
-from ops.coldstart.measure.put_back import PutBack
+from ops.coldstart.measure.provoke import Before, Say, comes_back, grace, instance_of, node_of, scaled_down
+from ops.coldstart.measure.put_back import Promise, PutBack
 from ops.coldstart.measure.target import Target
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
@@ -53,10 +53,30 @@ class Restart:
 
     def provoke(self, back: PutBack, say: Say) -> Before:
         """See `Plan`."""
-        metadata = self.pod["metadata"]
-        if self.target.replicas > 1:
-            path = f"/api/v1/namespaces/{self.target.namespace}/pods/{metadata['name']}"
-            # it goes with the pod: nothing to put back unless the scaling does not come
-            self.cluster.merge(path, {"metadata": {"annotations": {DELETION_COST: FIRST_TO_GO}}})
-        back.keep(scaled_down(self.cluster, self.target, back, say, to=self.target.replicas - 1))
-        return Before(pods=uids(self.target.pods), node=self.node["metadata"]["name"])
+        left = self.target.replicas - 1
+        # put back last: until then the pod is the one to go
+        chosen = self._chosen(back) if left else None
+        promise = comes_back(self.cluster, self.target, back, to=left)
+        scaled_down(self.cluster, self.target, say, to=left)
+        back.keep(promise)
+        # if another pod went after all, this one must not go next
+        lent = [chosen] if chosen else []
+        return Before(pods=self.target.known, node=self.node["metadata"]["name"], lent=lent)
+
+    def _chosen(self, back: PutBack) -> Promise:
+        metadata, namespace = self.pod["metadata"], self.target.namespace
+        name, path = metadata["name"], f"/api/v1/namespaces/{namespace}/pods/{metadata['name']}"
+        before = (metadata.get("annotations") or {}).get(DELETION_COST)
+
+        def cost(value: str | None) -> None:
+            if self.cluster.find(path):
+                self.cluster.merge(path, {"metadata": {"annotations": {DELETION_COST: value}}})
+
+        by_hand = f"{DELETION_COST}={before} --overwrite" if before else f"{DELETION_COST}-"
+        promise = back.promise(
+            f"pod {name} as likely to go as before",
+            f"kubectl -n {namespace} annotate pod {name} {by_hand}",
+            lambda: cost(before),
+        )
+        cost(FIRST_TO_GO)
+        return promise

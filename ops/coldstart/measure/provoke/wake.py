@@ -70,12 +70,18 @@ class Wake:
         """Put it to sleep, wake it, and return what that took.
 
         Raises:
-            RefusedError: it does not fall asleep.
+            RefusedError: it does not fall asleep, or somebody wants it to stay so.
             UnclearError: it does not wake, or somebody else woke it.
         """
         name = self.pod["metadata"]["name"]
         with self.agent(name) as agent:
-            if agent.state()["state"] == "asleep":
+            state = agent.state()
+            if state.get("stay"):
+                raise RefusedError(
+                    f"pod {name}: was told to stay asleep, perhaps for another server on its GPU: python -m ops wake"
+                    f" --server {self.target.server.name} --stack {self.target.server.stack.name} --pod {name} first"
+                )
+            if state["state"] == "asleep":
                 # it was somebody's wish
                 self._promise(back, f"pod {name} asleep", "sleep", lambda other: other.sleep())
             awake = self._promise(back, f"pod {name} awake", "wake", lambda other: other.wake())

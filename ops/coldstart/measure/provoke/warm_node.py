@@ -4,6 +4,7 @@ A node of the pool that is there already may have the image and the cache of an 
 does not show. So one is made.
 """
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,10 +20,10 @@ from ops.coldstart.measure.provoke import (
     NODES,
     Before,
     Say,
+    comes_back,
     grace,
     node_of,
     scaled_down,
-    uids,
     until,
 )
 from ops.coldstart.measure.provoke.fresh_node import is_open, refuse_several
@@ -34,6 +35,9 @@ from serving.pod import CONTAINER
 from serving.server.demand import pool_demand
 
 PREPULL = "image-prepull"
+
+MEASUREMENT = "vllm-eks/measurement"
+"""Annotation of a pause pod: which run made it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +62,12 @@ class WarmNode:
         """
         refuse_several(target, "warm-node")
         name, pool = target.server.settings.pool, target.server.situation.pool
+        pod, holder = target.pods[0], f"{target.server.name}-coldstart-holder"
+        if cluster.find(f"/api/v1/namespaces/{target.namespace}/pods/{holder}"):
+            raise RefusedError(
+                f"pod {target.namespace}/{holder}: of another measurement, which runs or was killed; after it: kubectl"
+                f" -n {target.namespace} delete pod {holder}"
+            )
         if pool.capacity.static:
             raise RefusedError(
                 f"gpuPools.{name}.capacity: static: Karpenter makes no node for a pod there, and what lies on those"
@@ -71,21 +81,20 @@ class WarmNode:
                 f"gpuPools.{name}.maxGpus: {has} on {len(nodes)} nodes + {one} of a node that waits = {has + one} >"
                 f" {pool.max_gpus}: raise it, or wait until Karpenter has taken empty nodes away"
             )
-        pod = target.pods[0]
         return WarmNode(
             cluster=cluster,
             target=target,
             pod=pod,
             node=node_of(cluster, pod),
             open=[it["metadata"]["name"] for it in nodes if is_open(it)],
-            holder=f"{target.server.name}-coldstart-holder",
+            holder=holder,
         )
 
     @property
     def will(self) -> Sequence[str]:
         """See `Plan`."""
         return [
-            f"nodes {', '.join(self.open)} are cordoned until the new pod has a node",
+            *([f"nodes {', '.join(self.open)} are cordoned until the new pod has a node"] if self.open else []),
             f"pod {self.target.namespace}/{self.holder} is made, for which Karpenter makes a node; it goes when that is"
             " ready",
             f"{self.target.title} is scaled from 1 to 0 and back: pod {self.pod['metadata']['name']} is deleted on node"
@@ -107,6 +116,8 @@ class WarmNode:
 
     def provoke(self, back: PutBack, say: Say) -> Before:
         """See `Plan`."""
+        # put back last: the pod finds its old node open again, and no pause pod in its way
+        promise = comes_back(self.cluster, self.target, back, to=0)
         lent = [self._cordoned(name, back) for name in self.open]
         holder = self._holder(back)
         say("waiting for a node for the pause pod")
@@ -114,11 +125,11 @@ class WarmNode:
         if PREPULL in self.target.server.situation.pool.techniques:
             say("waiting for the node to have the image")
             until("the node to have the engine's image", PULL_LIMIT, self._has_image)
-        promise = scaled_down(self.cluster, self.target, back, say, to=0)
+        scaled_down(self.cluster, self.target, say, to=0)
         back.keep(holder)
         until("the pause pod to go", 60, lambda: self.cluster.find(self._path) is None)
         back.keep(promise)
-        return Before(pods=uids(self.target.pods), node=self.node["metadata"]["name"], lent=lent)
+        return Before(pods=self.target.known, node=self.node["metadata"]["name"], lent=lent)
 
     @property
     def _path(self) -> str:
@@ -135,15 +146,19 @@ class WarmNode:
         return promise
 
     def _holder(self, back: PutBack) -> Promise:
+        mine = uuid.uuid4().hex
+
         def go() -> None:
-            if found := self.cluster.find(self._path):
+            # who finds it there has not made it: it is another's
+            found = self.cluster.find(self._path)
+            if found and (found["metadata"].get("annotations") or {}).get(MEASUREMENT) == mine:
                 self.cluster.delete(self._path, found["metadata"]["uid"])
 
         namespace = self.target.namespace
         promise = back.promise(
             f"no pod {namespace}/{self.holder}", f"kubectl -n {namespace} delete pod {self.holder}", go
         )
-        self.cluster.create(f"/api/v1/namespaces/{namespace}/pods", pause_pod(self.target, self.holder))
+        self.cluster.create(f"/api/v1/namespaces/{namespace}/pods", pause_pod(self.target, self.holder, mine))
         return promise
 
     def _stands(self) -> bool:
@@ -162,7 +177,7 @@ class WarmNode:
         return any(it == image or it.endswith(f"/{image}") for it in names)
 
 
-def pause_pod(target: Target, name: str) -> Body:
+def pause_pod(target: Target, name: str, measurement: str) -> Body:
     """Return a pod of the pool's pause pods' kind, as large as the server, on a node of its own."""
     stack, pool = target.server.stack, target.server.settings.pool
     place = Place(partition_of(stack.region), stack.region, stack.settings.account.id)
@@ -172,6 +187,6 @@ def pause_pod(target: Target, name: str) -> Body:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {**template["metadata"], "name": name},
+        "metadata": {**template["metadata"], "name": name, "annotations": {MEASUREMENT: measurement}},
         "spec": template["spec"],
     }

@@ -81,23 +81,26 @@ def _ahead(seen: Seen) -> tuple[float, str]:
 
 
 def _pieces(seen: Seen, engine: EngineStart | None, moved: float, *, restores: bool, primes: bool) -> Iterator[_Piece]:
-    def on_node(time: float) -> float:
-        moment = time - moved
-        # nothing is done for a pod before it is bound: that it seems so by less than a second is what was cut off
-        return seen.scheduled if seen.scheduled - ROUNDING < moment < seen.scheduled else moment
-
     placed = seen.created
     if is_new(seen) and seen.node.ready is not None:
         placed = max(placed, seen.node.ready - moved)
         yield _Piece("node", seen.created, placed)
-    yield _Piece("scheduling", placed, seen.scheduled)
+    # with microseconds, beside times that are the middle of their second: it seems earlier by half a one at most
+    scheduled = placed if placed - ROUNDING < seen.scheduled < placed else seen.scheduled
+
+    def on_node(time: float) -> float:
+        moment = time - moved
+        # nothing is done for a pod before it is bound: that it seems so by less than a second is what was cut off
+        return scheduled if scheduled - ROUNDING < moment < scheduled else moment
+
+    yield _Piece("scheduling", placed, scheduled)
     starts = [on_node(it.started) for it in seen.containers.values()]
     if seen.pull.how == "pulled":
         yield _Piece("image pull", on_node(seen.pull.begin), on_node(seen.pull.end))
         starts.append(on_node(seen.pull.begin))
     if starts:
         # volumes and network come before the first image is asked for
-        yield _Piece("container start", seen.scheduled, max(min(starts), seen.scheduled))
+        yield _Piece("container start", scheduled, max(min(starts), scheduled))
     restore = seen.containers.get(PREPARER)
     if restores and restore and restore.finished is not None:
         yield _Piece("restore", on_node(restore.started), on_node(restore.finished))

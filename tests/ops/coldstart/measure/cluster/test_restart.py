@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.ops.coldstart.measure.truth import as_played
+from tests.ops.coldstart.measure.played.truth import as_played
 
 
 def test_a_restart_comes_out_as_it_was_played(serving):

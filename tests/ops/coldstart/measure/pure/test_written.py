@@ -18,8 +18,8 @@ from ops.coldstart.shown import table
 from ops.failures import RefusedError
 from ops.stack.stack_file import read
 from serving.techniques import TECHNIQUES
-from tests.ops.coldstart.measure.script import RESTORED
-from tests.ops.coldstart.measure.test_fold import ZERO, engine, seen
+from tests.ops.coldstart.measure.played.script import RESTORED
+from tests.ops.coldstart.measure.pure.test_fold import ZERO, engine, seen
 
 BOTH = ("node-cache", "cache-restore")
 UNSURE = "the logs do not say whether caches were used: counted as a start that fills them"

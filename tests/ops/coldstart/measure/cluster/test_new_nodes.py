@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ops.failures import RefusedError
-from tests.ops.coldstart.measure.stage import TYPE
-from tests.ops.coldstart.measure.truth import as_played
+from tests.ops.coldstart.measure.played.stage import TYPE
+from tests.ops.coldstart.measure.played.truth import as_played
 
 
 def test_a_fresh_node_comes_out_as_it_was_played(serving):

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from tests.ops.coldstart.measure.script import RESTORED, Script, spoken
+from tests.ops.coldstart.measure.played.script import RESTORED, Script, spoken
 
 if TYPE_CHECKING:
-    from tests.ops.coldstart.measure.stage import Stage
+    from tests.ops.coldstart.measure.played.stage import Stage
 
 Body = dict[str, Any]
 ENGINE, RESTORER, PROXY = "vllm", "cache", "proxy"
@@ -86,7 +86,7 @@ class Pods:
         self._event(pod, RESTORER, "Pulling", f'Pulling image "{_image(pod)}"')
 
     def _pulled(self, pod: Body, act: Act) -> None:
-        took = f"{act.script.pull:g}s"
+        took = f"{self._at - act.done['pulling']:.3f}s"
         said = f'Successfully pulled image "{_image(pod)}" in {took} ({took} including waiting). Image size: 9 bytes.'
         self._event(pod, RESTORER, "Pulled", said)
 

@@ -14,7 +14,7 @@ from ops.coldstart.measure.seen.events import Pulled
 from ops.coldstart.measure.seen.fold import folded, is_new
 from ops.coldstart.measure.seen.start import Node, Ran, Seen
 from ops.coldstart.record import Record, Subject
-from tests.ops.coldstart.measure.script import spoken
+from tests.ops.coldstart.measure.played.script import spoken
 
 ZERO = 1_796_000_000.0
 
@@ -114,6 +114,18 @@ def test_a_node_that_was_there_before_is_no_phase():
     assert "node" not in result.phases
     assert is_new(seen())
     assert not is_new(seen(node=there))
+
+
+def test_a_pod_that_is_bound_in_the_second_of_its_creation_is_scheduled_before_its_pull():
+    """Created at .1, which is .5 for all that anybody knows, bound at .15, and kubelet pulls at once."""
+    there = Node(name="n", created=ZERO - 100, ready=ZERO - 90, ahead=0.0, labels={})
+    pull = Pulled(how="pulled", begin=ZERO + 0.2, end=ZERO + 60.5)
+    result = folded(
+        seen(node=there, created=ZERO + 0.5, scheduled=ZERO + 0.15, pull=pull), None, restores=True, primes=False
+    )
+    assert list(spans(result)) == ["scheduling", "container start", "image pull", "restore"]
+    assert spans(result)["image pull"] == (0, 60)
+    assert result.notes == ()
 
 
 def test_an_image_that_is_present_is_no_pull_and_the_first_container_ends_the_preparation():

@@ -9,8 +9,8 @@ import pytest
 from ops.coldstart.measure.run import measured
 from ops.coldstart.measure.ways import ways
 from ops.failures import RefusedError, UnclearError
-from tests.ops.coldstart.measure.conftest import Scene
-from tests.ops.coldstart.measure.script import Script
+from tests.ops.coldstart.measure.played.scene import Scene
+from tests.ops.coldstart.measure.played.script import Script
 
 
 def test_an_engine_that_dies_in_the_middle_is_counted_and_its_seconds_are_nobodys(serving):

@@ -7,8 +7,8 @@ import pytest
 from ops.coldstart.measure.seen.clock import moment
 from ops.coldstart.record import Record
 from rehearsal.control_plane.client import Client
-from tests.ops.coldstart.measure.script import OF_ENGINE, SERVES
-from tests.ops.coldstart.measure.stage import Stage
+from tests.ops.coldstart.measure.played.script import OF_ENGINE, SERVES
+from tests.ops.coldstart.measure.played.stage import Stage
 
 
 def truth(stage: Stage, uid: str, *, node: str | None) -> dict[str, float]:

@@ -12,8 +12,8 @@ from typing import Any
 
 from infra.gpu_pools import GPU_RESOURCE, POOL_LABEL, TAINT
 from rehearsal.control_plane.client import ApiServer, Client
-from tests.ops.coldstart.measure.pods import Act, Pods, half, stamp
-from tests.ops.coldstart.measure.script import FRESH, RESTART, Script
+from tests.ops.coldstart.measure.played.pods import Act, Pods, half, stamp
+from tests.ops.coldstart.measure.played.script import FRESH, RESTART, Script
 from tests.ops.players import POOL, Kubelet
 
 Body = dict[str, Any]

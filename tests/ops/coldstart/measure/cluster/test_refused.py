@@ -10,7 +10,7 @@ import pytest
 from infra.naming import IDLE_ANNOTATION
 from ops.failures import RefusedError, UnclearError
 from tests.harness import ROOT
-from tests.ops.coldstart.measure.conftest import ready
+from tests.ops.coldstart.measure.played.scene import ready
 
 RUN = ("coldstart", "run", "--server", "gemma", "--situation")
 
