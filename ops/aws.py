@@ -8,7 +8,14 @@ from typing import Any
 
 from boto3.session import Session
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    CredentialRetrievalError,
+    NoCredentialsError,
+    SSOError,
+    TokenRetrievalError,
+)
 
 from ops.failures import RefusedError, UnclearError
 
@@ -21,6 +28,19 @@ _ACTIONS = {
 
 _GONE = frozenset({"NoSuchBucket", "ResourceNotFoundException"})
 """What AWS says of a thing that is not there: an answer, and not a failure to answer."""
+
+EXPIRED = frozenset(
+    {
+        *("ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidClientTokenId", "InvalidToken"),
+        *("UnrecognizedClientException", "AuthFailure", "InvalidAccessKeyId", "SignatureDoesNotMatch"),
+    }
+)
+"""What AWS says to credentials that are none, or none any more: each service in its own words."""
+
+NOT_SIGNED_IN = (NoCredentialsError, CredentialRetrievalError, SSOError, TokenRetrievalError)
+"""What boto3 raises before it asks anybody."""
+
+SIGN_IN = "sign in: aws sso login, or AWS_PROFILE=<a profile of the stack's account>"
 
 
 def client(service: str, region: str) -> Any:
@@ -60,8 +80,11 @@ def answering(what: str) -> Iterator[None]:
     except ClientError as error:
         said = error.response.get("Error", {})
         code, message = str(said.get("Code", "")), str(said.get("Message", ""))
-        line = f"{what}: {_line(f'AWS answers {code}: {message}')}{missing(code, message, error.operation_name)}"
+        hint = f"; {SIGN_IN}" if code in EXPIRED else missing(code, message, error.operation_name)
+        line = f"{what}: {_line(f'AWS answers {code}: {message}')}{hint}"
         raise (RefusedError(line) if code in _GONE else UnclearError(line)) from None
+    except NOT_SIGNED_IN as error:
+        raise UnclearError(f"{what}: {_line(str(error))}; {SIGN_IN}") from None
     except (BotoCoreError, ValueError) as error:  # ValueError: AWS_ENDPOINT_URL is no URL
         raise UnclearError(f"{what}: {_line(str(error))}") from None
 

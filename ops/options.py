@@ -17,6 +17,17 @@ def not_empty(value: str | None) -> str | None:
     return value
 
 
+def none_empty(values: list[str] | None) -> list[str] | None:
+    """Refuse an empty value among those of an option that is given several times.
+
+    Raises:
+        typer.BadParameter: one is empty.
+    """
+    for value in values or ():
+        not_empty(value)
+    return values
+
+
 StackName = Annotated[str, typer.Option("--stack", help="the stack: NAME of Pulumi.NAME.yaml in this folder")]
 ServerName = Annotated[str, typer.Option("--server", help="one of `servers` of the stack file")]
 Candidate = Annotated[bool, typer.Option("--candidate", help="what servers.<name>.candidate makes of the server")]

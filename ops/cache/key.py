@@ -61,18 +61,25 @@ def explanation(stack: Stack, name: str, *, candidate: bool, before: Stack | Non
 
 
 def document(found: Explanation, revision: str) -> str:
-    """Return it for people."""
+    """Return it for people: what moved first, as that is what was asked for.
+
+    Args:
+        found: the key.
+        revision: it was compared with; empty: with none.
+    """
     key = found.key
     parts = [(part, getattr(key, part)) for part in ("engine", "gpu", "model", "fingerprint", "exact", "base")]
     text = f"{columns(parts)}\n\n{columns([(name, json.dumps(value)) for name, value in found.facts.items()])}"
-    if not revision:
-        return text
+    return f"{_moved(found, revision)}\n\n{text}" if revision else text
+
+
+def _moved(found: Explanation, revision: str) -> str:
     if found.is_new:
-        return f"{text}\n\nnew since {revision}: the stack file did not have it"
+        return f"new since {revision}: the stack file did not have it"
     if not found.moved:
-        return f"{text}\n\nnothing moved since {revision}: the cache stays"
+        return f"nothing moved since {revision}: the cache stays"
     lines = columns([(name, _or_absent(old), "->", _or_absent(new)) for name, (old, new) in found.moved.items()])
-    return f"{text}\n\nmoved since {revision}, so another cache is needed:\n{lines}"
+    return f"moved since {revision}, so another cache is needed (ops cache build):\n{lines}"
 
 
 def _or_absent(value: JsonValue) -> str:

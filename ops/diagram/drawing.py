@@ -209,7 +209,9 @@ def _paths(plan: Plan, boxes: Mapping[str, Box], server: Server) -> Iterator[Pat
     way = ("registry", *(["ecr"] if cached else []), "interfaces" if private else "nat", "image", "engine")
     by = "through ECR's cache" if cached else "straight from the registry"
     image = through(*way) if "registry" in boxes and "image" in boxes else ()
-    yield Path(2, "Image", image, f"the engine's image comes {by} to the node's disk")
+    # ECR answers for a layer with an address in a bucket of its own (AWS, "ECR interface VPC endpoints")
+    layers = ", its layers from S3 by the gateway endpoint" if cached and "gateway" in boxes else ""
+    yield Path(2, "Image", image, f"the engine's image comes {by} to the node's disk{layers}")
     # what is mounted beside a streamed model carries no weights
     loads = "loader" in boxes and (server.copies or not server.streams)
     weights = through("bucket", "gateway", *(["loader"] if loads else []), "engine") if "bucket" in boxes else ()

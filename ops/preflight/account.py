@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from botocore.exceptions import BotoCoreError, ClientError
 
 from infra.naming import partition_of
+from ops.aws import EXPIRED, NOT_SIGNED_IN, SIGN_IN
 from ops.failures import RefusedError, UnclearError
-from ops.preflight.asking import EXPIRED, Asked, NoAnswer, answer, code_of
+from ops.preflight.asking import Asked, NoAnswer, answer, code_of
 from ops.preflight.finding import Finding, ok
 
 HOME = {"aws": "us-east-1", "aws-cn": "cn-north-1", "aws-us-gov": "us-gov-west-1"}
@@ -28,6 +29,8 @@ def check(asked: Asked) -> Iterator[Finding]:
         who = asked.aws.client("sts").get_caller_identity()
     except ClientError as error:
         raise _refused(asked, error) from None
+    except NOT_SIGNED_IN as error:
+        raise UnclearError(f"sts:GetCallerIdentity: {' '.join(str(error).split())}; {SIGN_IN}") from None
     except (BotoCoreError, ValueError) as error:
         raise UnclearError(f"sts:GetCallerIdentity: {' '.join(str(error).split())}") from None
     if who["Account"] != wanted:
@@ -57,7 +60,7 @@ def _refused(asked: Asked, error: ClientError) -> Exception:
             f"{said}; the account has {region} ({opened}): use a session from a regional STS endpoint"
             " (AWS_STS_REGIONAL_ENDPOINTS=regional)"
         )
-    return UnclearError(f"{said}; {'log in again' if code in EXPIRED else 'run again later'}")
+    return UnclearError(f"{said}; {SIGN_IN if code in EXPIRED else 'run again later'}")
 
 
 def opt_in(asked: Asked) -> str | NoAnswer | None:

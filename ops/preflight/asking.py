@@ -13,12 +13,6 @@ from ops.preflight.finding import Finding, unknown
 from ops.stack.stack_file import Stack
 
 DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "Forbidden", "403"})
-EXPIRED = frozenset(
-    {
-        *("ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidClientTokenId", "InvalidToken"),
-        *("UnrecognizedClientException", "AuthFailure", "InvalidAccessKeyId", "SignatureDoesNotMatch"),
-    }
-)
 """The credentials themselves are refused."""
 
 THROTTLED = frozenset(
@@ -99,6 +93,8 @@ def answer(action: str, ask: Callable[[], T], *, absent: Mapping[str, T] | None 
         return NoAnswer(_line(f"{action}: AWS answers {code}: {_message(error)}"), _fix(action, code))
     except UnclearError as error:
         return NoAnswer(_line(f"{action}: {error}"), "mend the AWS configuration of this shell, then run again")
+    except aws.NOT_SIGNED_IN as error:
+        return NoAnswer(_line(f"{action}: {error}"), aws.SIGN_IN)
     except (BotoCoreError, ValueError) as error:
         return NoAnswer(_line(f"{action}: {error}"), "reach AWS from here, then run again")
 
@@ -111,8 +107,8 @@ def code_of(error: ClientError) -> str:
 def _fix(action: str, code: str) -> str:
     if code in DENIED:
         return f"allow {action}, then run again"
-    if code in EXPIRED:
-        return "log in again"
+    if code in aws.EXPIRED:
+        return aws.SIGN_IN
     return "run again later" if code in THROTTLED else "run again"
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ops.options import Json, Kubeconfig, ServerName, StackName, Yes
+from ops.options import Json, Kubeconfig, ServerName, StackName, Yes, none_empty
 
 weights = typer.Typer(help="The model of a server, in the bucket.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -19,8 +19,12 @@ def onboard(
     repository: Annotated[str, typer.Option(metavar="OWNER/NAME", help="on Hugging Face")],
     revision: Annotated[str, typer.Option(metavar="COMMIT", help="40 hex digits: names move")],
     stack: StackName = "dev",
-    include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="copy only these files")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="leave these files out")] = None,
+    include: Annotated[
+        list[str] | None, typer.Option(metavar="GLOB", callback=none_empty, help="copy only these files")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="GLOB", callback=none_empty, help="leave these files out")
+    ] = None,
     allow_pickle: Pickles = False,
     wait: Annotated[bool, typer.Option(help="follow the Job to its end")] = False,
     kubeconfig: Kubeconfig = None,

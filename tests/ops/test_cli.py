@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from ops import failures, streams
+from ops.aws import SIGN_IN
 from ops.programs import BUILD_EXIT
 from serving import jobs
 from tests.harness import ROOT
@@ -110,6 +111,9 @@ def test_the_module_is_the_program():
     assert done.stdout.startswith("Usage: python -m ops [OPTIONS] COMMAND [ARGS]...\n")
 
 
+ONBOARD = ("weights", "onboard", "--server", "gemma", "--repository", "a/b", "--revision", "0" * 40)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -121,6 +125,8 @@ def test_the_module_is_the_program():
         (("cache", "key", "--server", "gemma", "--diff", ""), "Error: Invalid value for '--diff': empty\n"),
         (("cache", "verify", "--server", "gemma", "--log", ""), "Error: Invalid value for '--log': empty\n"),
         (("cache", "verify", "--server", "gemma", "--pod", ""), "Error: Invalid value for '--pod': empty\n"),
+        ((*ONBOARD, "--include", "*.json", "--include", ""), "Error: Invalid value for '--include': empty\n"),
+        ((*ONBOARD, "--exclude", ""), "Error: Invalid value for '--exclude': empty\n"),
         (
             ("cache", "key", "--server", "gemma", "--stack", "qa"),
             "--stack qa: Pulumi.qa.yaml is not here; expected dev, prod, staging\n",
@@ -133,6 +139,7 @@ def test_the_module_is_the_program():
     ],
     ids=[
         *("option", "command", "server", "a line break", "no server", "no revision", "empty log", "empty pod"),
+        *("empty include", "empty exclude"),
         *("stack", "two logs", "no log"),
     ],
 )
@@ -145,15 +152,15 @@ def test_usage_is_2(ops, arguments, said):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("cache", "ls"), "bucket vllm-eks-dev-models-000000000000: Unable to locate credentials\n"),
-        (("cache", "prune"), "bucket vllm-eks-dev-models-000000000000: Unable to locate credentials\n"),
+        (("cache", "ls"), f"bucket vllm-eks-dev-models-000000000000: Unable to locate credentials; {SIGN_IN}\n"),
+        (("cache", "prune"), f"bucket vllm-eks-dev-models-000000000000: Unable to locate credentials; {SIGN_IN}\n"),
         (
             ("cache", "build", "--server", "gemma"),
-            "cluster inference-dev in us-west-2: Unable to locate credentials\n",
+            f"cluster inference-dev in us-west-2: Unable to locate credentials; {SIGN_IN}\n",
         ),
         (
             ("weights", "verify", "--server", "gemma"),
-            "cluster inference-dev in us-west-2: Unable to locate credentials\n",
+            f"cluster inference-dev in us-west-2: Unable to locate credentials; {SIGN_IN}\n",
         ),
     ],
     ids=["ls", "prune", "build", "verify"],

@@ -44,10 +44,12 @@ def test_a_flag_that_moved_is_named_with_both_values(ops, edit, committed):
     edit(engine(maxModelLen=4096, args={"kv-cache-dtype": "fp8"}))
     code, out, _ = ops("cache", "key", "--server", "gemma", "--diff", "HEAD")
     assert code == 0
-    assert out.splitlines()[-3:] == [
-        "moved since HEAD, so another cache is needed:",
+    assert out.splitlines()[:5] == [
+        "moved since HEAD, so another cache is needed (ops cache build):",
         "flag.max-model-len   8192    ->  4096",
         'flag.kv-cache-dtype  absent  ->  "fp8"',
+        "",
+        "engine       docker.io_svllm_svllm-openai_cv0.33.0",
     ]
     found = json.loads(ops("cache", "key", "--server", "gemma", "--diff", "HEAD", "--json")[1])
     assert found["moved"] == {"flag.max-model-len": [8192, 4096], "flag.kv-cache-dtype": [None, "fp8"]}
@@ -57,7 +59,7 @@ def test_a_neutral_change_moves_nothing(ops, edit, committed):
     edit(lambda settings: settings["servers"]["gemma"]["model"].update(servedName="another"))
     code, out, _ = ops("cache", "key", "--server", "gemma", "--diff", "HEAD")
     assert code == 0
-    assert out.endswith("\n\nnothing moved since HEAD: the cache stays\n")
+    assert out.startswith("nothing moved since HEAD: the cache stays\n\nengine  ")
     assert json.loads(ops("cache", "key", "--server", "gemma", "--diff", "HEAD", "--json")[1])["moved"] == {}
 
 
@@ -65,7 +67,7 @@ def test_a_server_that_is_new_since_the_revision_is_no_mistake(ops, edit, commit
     edit(lambda settings: settings.update(servers={"fresh": settings["servers"]["gemma"]}))
     code, out, _ = ops("cache", "key", "--server", "fresh", "--diff", "HEAD")
     assert code == 0
-    assert out.endswith("\n\nnew since HEAD: the stack file did not have it\n")
+    assert out.startswith("new since HEAD: the stack file did not have it\n\nengine  ")
     assert json.loads(ops("cache", "key", "--server", "fresh", "--diff", "HEAD", "--json")[1])["new"] is True
 
 

@@ -100,8 +100,8 @@ def test_a_spot_price_that_nobody_tells_is_exit_code_3_with_everything_else(stat
     assert code == 3
     assert f"back to Spot: kubectl delete nodeclaim claim-{name}" in out
     assert out.splitlines()[-1] == (
-        f"could not tell: node {name}: Spot price of g7e.2xlarge in us-west-2: Unable to locate credentials (needs"
-        " ec2:DescribeSpotPriceHistory)"
+        f"could not tell: node {name}: Spot price of g7e.2xlarge in us-west-2: Unable to locate credentials; sign in:"
+        " aws sso login, or AWS_PROFILE=<a profile of the stack's account> (needs ec2:DescribeSpotPriceHistory)"
     )
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ops.aws import SIGN_IN
 from rehearsal.control_plane.server import free_ports
 
 COMMANDS = (("try",), ("status",), ("sleep", "--yes"), ("wake", "--yes"))
@@ -24,7 +25,7 @@ def test_a_token_that_has_expired(asked, stand, folder, command):
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda it: it[0])
 def test_no_credentials_at_all(asked, command):
     code, out, err = asked(command)
-    assert (code, out, err) == (3, "", "cluster inference-dev in us-west-2: Unable to locate credentials\n")
+    assert (code, out, err) == (3, "", f"cluster inference-dev in us-west-2: Unable to locate credentials; {SIGN_IN}\n")
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda it: it[0])

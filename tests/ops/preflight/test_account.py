@@ -32,6 +32,9 @@ def test_against_moto(real):
         list(account.check(real()))
 
 
+SIGN_IN = f"{SAID}; sign in: aws sso login, or AWS_PROFILE=<a profile of the stack's account>"
+
+
 @pytest.mark.parametrize(
     ("told", "kind", "said"),
     [
@@ -47,9 +50,21 @@ def test_against_moto(real):
             f"{SAID}; the account has us-west-2 (opted-in): use a session from a regional STS endpoint"
             " (AWS_STS_REGIONAL_ENDPOINTS=regional)",
         ),
-        (UNKNOWN_HERE, UnclearError, f"{SAID}; log in again"),
-        (DENIED_EC2, UnclearError, f"{SAID}; log in again"),
-        (regions(None), UnclearError, f"{SAID}; log in again"),
+        (
+            UNKNOWN_HERE,
+            UnclearError,
+            f"{SAID}; sign in: aws sso login, or AWS_PROFILE=<a profile of the stack's account>",
+        ),
+        (
+            DENIED_EC2,
+            UnclearError,
+            f"{SAID}; sign in: aws sso login, or AWS_PROFILE=<a profile of the stack's account>",
+        ),
+        (
+            regions(None),
+            UnclearError,
+            f"{SAID}; sign in: aws sso login, or AWS_PROFILE=<a profile of the stack's account>",
+        ),
     ],
     ids=["closed", "a token of another kind", "bad everywhere", "nobody tells", "no such region"],
 )
@@ -81,7 +96,7 @@ def test_expired_credentials_are_3_and_ask_no_region(asked, cloud):
         list(account.check(asked()))
     assert str(ended.value) == (
         "sts:GetCallerIdentity in us-west-2: AWS answers ExpiredToken: The security token included in the request is"
-        " expired; log in again"
+        " expired; sign in: aws sso login, or AWS_PROFILE=<a profile of the stack's account>"
     )
 
 

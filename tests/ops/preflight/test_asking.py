@@ -3,6 +3,7 @@
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
+from ops.aws import SIGN_IN
 from ops.failures import UnclearError
 from ops.preflight.asking import Aws, NoAnswer, answer
 from tests.ops.preflight.cloud import Cloud, Refusal
@@ -27,7 +28,7 @@ def asked(refusal):
             "AWS answers AccessDeniedException: a b",
             "allow ec2:DescribeVpcs, then run again",
         ),
-        (Refusal("ExpiredToken", "old"), "AWS answers ExpiredToken: old", "log in again"),
+        (Refusal("ExpiredToken", "old"), "AWS answers ExpiredToken: old", SIGN_IN),
         (
             Refusal("RequestLimitExceeded", "slow"),
             "AWS answers RequestLimitExceeded: slow",

@@ -10,6 +10,7 @@ from functools import partial
 
 import pytest
 
+from ops.aws import SIGN_IN
 from ops.preflight import run
 from ops.preflight.asking import Aws
 from ops.preflight.content import images
@@ -168,7 +169,7 @@ def test_without_credentials_nothing_can_be_told(ops, folder):
     assert ops("preflight") == (
         3,
         "",
-        "preflight: whose credentials (0 s)\nsts:GetCallerIdentity: Unable to locate credentials\n",
+        f"preflight: whose credentials (0 s)\nsts:GetCallerIdentity: Unable to locate credentials; {SIGN_IN}\n",
     )
 
 
