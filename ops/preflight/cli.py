@@ -26,7 +26,8 @@ def preflight(
 ) -> None:
     """Tell whether the stack will start, before it does.
 
-    Checks account, quotas, offerings, spot, bucket, registry, images, ami, addresses and versions. It only reads.
+    Checks account, quotas, reservations, offerings, spot, bucket, registry, images, ami, addresses and versions.
+    It only reads.
     A failed check is exit code 1; without one, what could not be told is 3. A warning alone is 0.
 
     Example: python -m ops preflight --stack prod --only quotas --only images

@@ -7,7 +7,7 @@ from threading import Thread
 from ops.failures import Failure, UsageError
 from ops.preflight import account
 from ops.preflight.asking import Asked
-from ops.preflight.capacity import addresses, offerings, quotas, spot
+from ops.preflight.capacity import addresses, offerings, quotas, reservations, spot
 from ops.preflight.content import bucket, images, registry
 from ops.preflight.finding import Finding, Report, unknown
 from ops.preflight.releases import ami, versions
@@ -20,6 +20,7 @@ FIRST = "account"
 
 CHECKS: Mapping[str, Check] = {
     "quotas": quotas.check,
+    "reservations": reservations.check,
     "offerings": offerings.check,
     "spot": spot.check,
     "bucket": bucket.check,

@@ -18,7 +18,10 @@ from tests.harness import ROOT
 from tests.ops.conftest import ACCOUNT
 from tests.ops.preflight.cloud import DENIED, THROTTLED, Refusal
 
-ALL = ["account", "quotas", "offerings", "spot", "bucket", "registry", "images", "ami", "addresses", "versions"]
+ALL = [
+    *("account", "quotas", "reservations", "offerings", "spot", "bucket"),
+    *("registry", "images", "ami", "addresses", "versions"),
+]
 
 
 HEAVY = ("pulumi", "boto3", "botocore", "kubernetes", "yaml", "settings", "infra", "serving")
@@ -46,7 +49,7 @@ def test_a_stack_with_nothing_in_its_way_is_0_and_every_check_says_so(preflight)
         told["findings"]
     )
     assert err.startswith("preflight: whose credentials (0 s)\n")
-    assert "preflight: 9 of 9 (" in err
+    assert "preflight: 10 of 10 (" in err
 
 
 def test_people_get_a_table_with_a_line_for_each_finding(preflight):
@@ -116,7 +119,7 @@ def test_every_check_runs_although_all_before_it_failed(preflight, cloud):
     assert code == 3
     verdicts = found(out)
     assert list(dict.fromkeys(check for check, _ in verdicts)) == ALL
-    assert {verdict for check, verdict in verdicts if check not in {"account", "images"}} == {"unknown"}
+    assert {verdict for check, verdict in verdicts if check not in {"account", "images", "reservations"}} == {"unknown"}
 
 
 def test_another_account_is_refused_and_nothing_else_is_asked(preflight, cloud):
