@@ -34,8 +34,9 @@ class DiedError(Exception):
 
 
 def log(text: str, level: str = "INFO", process: str = "EngineCore") -> None:
-    sys.stdout.write(f"({process} pid={os.getpid()}) {level} {time.strftime('%m-%d %H:%M:%S')} {text}\n")
-    sys.stdout.flush()
+    said = f"({process} pid={os.getpid()}) {level} {time.strftime('%m-%d %H:%M:%S')} {text}\n"
+    # a signal handler logs too, and must not enter a buffer in which it has interrupted somebody
+    os.write(1, said.encode())
 
 
 def write(path: Path, content: bytes) -> Path:
@@ -179,8 +180,7 @@ def main() -> int:
     serving.set()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Health)
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-    sys.stdout.write(f"(APIServer pid={os.getpid()}) INFO:     Application startup complete.\n")
-    sys.stdout.flush()
+    os.write(1, f"(APIServer pid={os.getpid()}) INFO:     Application startup complete.\n".encode())
     if "STUB_FAILS_AFTER" in ENV:
         stop.wait(float(ENV["STUB_FAILS_AFTER"]))
         return 9
