@@ -80,8 +80,9 @@ def run(
 def parse(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="logs, - for standard input; dumps of the API")],
     situation: Annotated[
-        Situation, typer.Option("--situation", help="what was there before the start: no log tells")
-    ] = Situation.RESTART,
+        Situation | None,
+        typer.Option("--situation", help="what was there before the start: no log tells; else counted as restart"),
+    ] = None,
     server: Annotated[
         str | None, typer.Option("--server", callback=not_empty, help="whose start it is: one of `servers`")
     ] = None,
@@ -92,12 +93,15 @@ def parse(
     output: Output = None,
     as_json: Json = False,
 ) -> None:
-    """Say where the seconds of starts went, from logs that you have.
+    r"""Say where the seconds of starts went, from logs that you have.
 
-    Each log is a start: `kubectl logs --timestamps`, a node's file, a collector's JSON. With `kubectl get -o json` of
-    the pod, its node, lease and events beside one log, it is measured from the pod's creation on.
+    Each log is a start: of kubectl with --timestamps --all-containers --prefix (a start-up cache is restored by another
+    container than the engine's), a node's file, a collector's JSON. With `kubectl get -o json` of the pod, its node,
+    lease and events beside one log, it is measured from the pod's creation on.
 
-    Example: kubectl logs --timestamps deploy/gemma | python -m ops coldstart parse -
+    \b
+    Example:
+      kubectl logs POD --timestamps --all-containers --prefix | .venv/bin/python -m ops coldstart parse - --server gemma
     """
     from ops.coldstart.measure.announce import SITUATIONS  # noqa: PLC0415
     from ops.coldstart.parse import parsed  # noqa: PLC0415
@@ -112,6 +116,6 @@ def parse(
     sink = Sink(output, as_json=as_json)
     with progress("logs") as say:
         say(f"reading {len(files)} file{'s' * (len(files) != 1)}")
-        found = parsed(files, SITUATIONS[situation.value], engine_version, whose)
+        found = parsed(files, SITUATIONS[situation.value] if situation else None, engine_version, whose)
     for name, record in found:
         sink.keep(record, name)

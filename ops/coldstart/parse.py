@@ -34,17 +34,22 @@ FAR = 120.0
 LATE = 60.0
 """Seconds from listening to Ready that need no word: a probe asks every few."""
 
+UNSAID = "nobody says what was there before: counted as a restart; --situation says it"
+
 _RESTORED = re.compile(rb"cache-restore: outcome=[^\n]*")
 
 
-def parsed(names: Sequence[str], start: Start, version: str | None, server: Server | None) -> list[tuple[str, Record]]:
+def parsed(
+    names: Sequence[str], situation: Start | None, version: str | None, server: Server | None
+) -> list[tuple[str, Record]]:
     """Return what the files say, with the name of each start's log.
 
     Each log is a start. With dumps of the API there is one log, and both together are measured as `run` measures.
 
     Args:
         names: of the files.
-        start: what was there already; neither a log nor a pod tells a restart from a first start on a node.
+        situation: what was there already; neither a log nor a pod tells a restart from a first start on a node. None:
+            nobody says, and it is counted as a restart with a note.
         version: of the engine; None: the server's, or what the log says.
         server: whose starts they are; None: nobody says.
 
@@ -54,6 +59,8 @@ def parsed(names: Sequence[str], start: Start, version: str | None, server: Serv
             that is Ready, with its node.
         UnclearError: a file has no start that ended, or none of a known version.
     """
+    start: Start = situation or "restart"
+    unsaid = () if situation else (UNSAID,)
     version = version or (server.settings.engine.version if server else None)
     with ExitStack() as ends:
         paths = {name: _path(name, ends) for name in dict.fromkeys(names)}
@@ -61,7 +68,7 @@ def parsed(names: Sequence[str], start: Start, version: str | None, server: Serv
         logs = {name: path for name, path in paths.items() if name not in dumps}
         if not dumps:
             both = {name: (_read(name, it, version, server), _restored(it)) for name, it in logs.items()}
-            return [(name, record(name, engine, start, it, server)) for name, (engine, it) in both.items()]
+            return [(name, record(name, engine, start, it, server, unsaid)) for name, (engine, it) in both.items()]
         if server is None:
             raise UsageError("dumps of the API need --server: which pod is meant, and what acts on it")
         if len(logs) != 1:
@@ -70,7 +77,7 @@ def parsed(names: Sequence[str], start: Start, version: str | None, server: Serv
         seen = start_of((it for found in dumps.values() for it in found), server.name)
         engine = _read(name, path, version, server)
         _refuse_another_start(name, seen, engine)
-        return [(name, _whole(seen, engine, start, _restored(path) or "", server))]
+        return [(name, _whole(seen, engine, start, _restored(path) or "", server, unsaid))]
 
 
 def _refuse_another_start(name: str, seen: Seen, engine: EngineStart) -> None:
@@ -86,11 +93,15 @@ def _refuse_another_start(name: str, seen: Seen, engine: EngineStart) -> None:
         )
 
 
-def _whole(seen: Seen, engine: EngineStart, start: Start, restored: str, server: Server) -> Record:
+def _whole(
+    seen: Seen, engine: EngineStart, start: Start, restored: str, server: Server, unsaid: Sequence[str]
+) -> Record:
     """Return what dumps and log say together, as `run` would have measured it."""
     phases = folded(seen, engine, restores=server.restores, primes=server.primes)
     what: Start = "fresh node" if is_new(seen) else "warm node" if start == "fresh node" else start
     notes = [f"the node is older than the pod: no {start}"] if what != start and not is_new(seen) else []
+    # of a new node there is nothing to say
+    notes += () if is_new(seen) else unsaid
     late = phases.phases.get("readiness")
     if late and late.seconds > LATE:
         notes.append(
@@ -146,7 +157,14 @@ def _restored(path: Path) -> str | None:
     return last.decode("utf-8", "replace") or None
 
 
-def record(name: str, found: EngineStart, start: Start, restored: str | None, server: Server | None) -> Record:
+def record(
+    name: str,
+    found: EngineStart,
+    start: Start,
+    restored: str | None,
+    server: Server | None,
+    unsaid: Sequence[str] = (),
+) -> Record:
     """Return what a log alone says, as a record. Name and errors are `parsed`'s."""
     if found.total is None:
         last = list(found.spans)[-1] if found.spans else "nothing"
@@ -169,7 +187,7 @@ def record(name: str, found: EngineStart, start: Start, restored: str | None, se
         compile=found.compile,
         said=found.said,
         restarts=found.restarts,
-        notes=tuple(filter(None, [*found.notes, unsure])),
+        notes=tuple(filter(None, [*found.notes, unsure, *unsaid])),
     )
 
 

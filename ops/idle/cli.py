@@ -2,12 +2,11 @@
 
 import json
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ops.options import Json, Kubeconfig, ServerName, StackName, not_empty
+from ops.options import Json, Kubeconfig, ServerName, StackName, none_empty, not_empty
 
 idle = typer.Typer(help="Servers that nobody asks.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -21,7 +20,7 @@ def plan(
         typer.Option(
             metavar="FILE|DISTRIBUTION",
             callback=not_empty,
-            help="idle times: a file of one a line (90, 45s, 1h2m) or of the times of requests (CSV),"
+            help="idle times: a file (- is standard input) of one a line (90, 45s, 1h2m) or of requests' times (CSV),"
             " or lognormal:median=20m,p90=3h, or exponential:mean=30m",
         ),
     ] = None,
@@ -36,8 +35,8 @@ def plan(
         int, typer.Option("--requests-per-return", min=1, max=10**6, help="how many requests wait for one return")
     ] = 1,
     measured: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", exists=True, dir_okay=False, help="starts that `coldstart run` measured"),
+        list[str] | None,
+        typer.Option(metavar="FILE", callback=none_empty, help="starts that `coldstart run` measured"),
     ] = None,
     spot_price: Annotated[
         float | None,
@@ -56,12 +55,12 @@ def plan(
     Example:
       python -m ops idle plan --server gemma --intervals lognormal:median=20m,p90=3h --penalty 0.001 --spot-price 1.2
     """  # noqa: D301 - \b is Typer's: the lines below stay as they are
+    from ops.coldstart.reading import records  # noqa: PLC0415
     from ops.failures import UsageError  # noqa: PLC0415
     from ops.idle.plan import intervals as idle_times  # noqa: PLC0415
     from ops.idle.plan import penalty as penalties  # noqa: PLC0415
     from ops.idle.plan.plan import planned  # noqa: PLC0415
     from ops.idle.plan.report import document, text  # noqa: PLC0415
-    from ops.idle.plan.returns import records  # noqa: PLC0415
     from ops.stack.stack_file import read  # noqa: PLC0415
     from ops.terminal import progress  # noqa: PLC0415
 
@@ -78,7 +77,7 @@ def plan(
             instance_type=instance_type,
             intervals=idle_times.given(intervals, busy) if intervals else None,
             penalty=cost,
-            records=records(measured or ()),
+            records=records(measured or ())[0],
             spot_price=spot_price,
         )
     typer.echo(json.dumps(document(found), indent=2) if as_json else text(found))

@@ -39,6 +39,7 @@ def try_(
     """
     from ops.cluster.access import connected  # noqa: PLC0415
     from ops.failures import FAILED_CHECK, OK  # noqa: PLC0415
+    from ops.live import bearer  # noqa: PLC0415
     from ops.live.trial import Asked, tried  # noqa: PLC0415
     from ops.stack.stack_file import read  # noqa: PLC0415
 
@@ -49,7 +50,7 @@ def try_(
 
     read_stack = read(stack)
     read_stack.server(server)
-    asked = Asked(prompt=prompt, max_tokens=max_tokens, direct=direct, token_file=token_file)
+    asked = Asked(prompt=prompt, max_tokens=max_tokens, direct=direct, given=bearer.given(token_file))
     done = tried(connected(read_stack, kubeconfig), read_stack, server, asked, show)
     if as_json:
         typer.echo(json.dumps(done.document(), indent=2))

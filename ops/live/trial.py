@@ -6,7 +6,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse
-from pathlib import Path
 from typing import Any
 
 from ops.cluster.api import Body, Cluster
@@ -32,7 +31,8 @@ class Asked:
     max_tokens: int
     direct: bool
     """Of the engine itself, past the front proxy."""
-    token_file: Path | None
+    given: tuple[str, str] | None
+    """The token that was given, and where; None: none was."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +193,7 @@ def _ready(cluster: Cluster, namespace: str, server: str) -> Body:
 
 
 def _token(cluster: Cluster, namespace: str, pod: Body, asked: Asked) -> tuple[str, str] | None:
-    given, secret = bearer.given(asked.token_file), pods.tokens_secret(pod)
+    given, secret = asked.given, pods.tokens_secret(pod)
     if given or asked.direct or secret is None:
         return given
     return bearer.of_secret(cluster, namespace, secret)

@@ -26,8 +26,8 @@ _SAMPLE = 200
 """Lines by which the clock is chosen."""
 
 _ANSI = re.compile(r"\x1b\[[\d;]*m")
-_POD = re.compile(r"^\[pod/([^\]/]+)[^\]]*\] ")
-"""kubectl logs --prefix."""
+_SOURCE = re.compile(r"^\[(pod/[^\]]+)\] ")
+"""kubectl logs --prefix: pod and container."""
 _RUNTIME = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?(?:std(?:out|err) [FP] )?")
 """kubectl logs --timestamps; with stream and tag in the files of a node (CRI)."""
 _RELATIVE = re.compile(r"^ *(\d{1,9}\.\d{3}) ")
@@ -51,8 +51,13 @@ class Line:
     text: str
     seconds: float | None = None
     """When, by the clock of the log: since 1970, since a year that nobody knows, or since the process began."""
-    pod: str | None = None
-    """Whose it is, where kubectl says so."""
+    source: str | None = None
+    """`pod/NAME/CONTAINER`, where kubectl says so."""
+
+    @property
+    def pod(self) -> str | None:
+        """Whose it is, where kubectl says so."""
+        return self.source.split("/")[1] if self.source else None
 
     @property
     def message(self) -> str:
@@ -79,8 +84,8 @@ class Stamps:
 
     def read(self, raw: str) -> Line:
         """Return a line with its time, None where it has none."""
-        pod = _POD.match(raw)
-        line, name = (raw[pod.end() :], pod[1]) if pod else (raw, None)
+        source = _SOURCE.match(raw)
+        line, name = (raw[source.end() :], source[1]) if source else (raw, None)
         if self.clock == "relative":
             found = _RELATIVE.match(line)
             return Line(_spoken(line[found.end() :] if found else line), float(found[1]) if found else None, name)
@@ -118,7 +123,7 @@ class Stamps:
 
 
 def _clock(raw: str) -> Clock | None:
-    line = _POD.sub("", raw)
+    line = _SOURCE.sub("", raw)
     text, stamp = _unpacked(line)
     if stamp and _epoch(stamp) is not None:
         return "runtime"
@@ -204,6 +209,19 @@ def head(chunk: bytes, count: int = _SAMPLE) -> list[str]:
 def stamped(chunk: bytes, stamps: Stamps, begin: int, end: int) -> Line:
     """Return a line of a chunk."""
     return stamps.read(_decoded(chunk[begin:end]))
+
+
+def first_of(chunk: bytes, stamps: Stamps, source: str) -> float | None:
+    """Return the time of the first line of a container that has one: others of its pod were there before."""
+    prefix = f"[{source}] ".encode()
+    at = chunk.find(prefix)
+    while at >= 0:
+        end = chunk.find(b"\n", at)
+        end = len(chunk) if end < 0 else end
+        if (seconds := stamped(chunk, stamps, at, end).seconds) is not None:
+            return seconds
+        at = chunk.find(prefix, end)
+    return None
 
 
 def before(chunk: bytes, stamps: Stamps, begin: int, floor: int) -> float | None:

@@ -72,7 +72,12 @@ V0_26: Mapping[Name, Marker] = {
     ),
     "listening soon": _says("Starting vLLM server on "),
     "serving": _says("Application startup complete.", uvicorn=True),
-    "failed": _says("EngineCore failed to start."),
+    # the engine's own process says the first, the one before it the second
+    "failed": _says(
+        "EngineCore failed to start.",
+        "Engine core initialization failed",
+        pattern=r"EngineCore failed to start\.|(?:RuntimeError: )?Engine core initialization failed",
+    ),
     "asleep": _says(" seconds to fall asleep.", pattern=rf"It took {_SECONDS} seconds to fall asleep"),
     "awake": _says(" seconds to wake up tags ", pattern=rf"It took {_SECONDS} seconds to wake up tags"),
 }

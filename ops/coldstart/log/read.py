@@ -5,16 +5,18 @@ is nobody's. Of several ranks or engines the last one decides: a phase ends when
 """
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from re import Match
 
-from ops.coldstart.log.lines import Clock, Line, Stamps, before, chunks, head, matching, stamped
+from ops.coldstart.log.lines import Clock, Line, Stamps, before, chunks, first_of, head, matching, stamped
 from ops.coldstart.log.markers import KERNELS_FIRST, VERSIONS, Name
 from ops.coldstart.log.start import EngineStart
 from ops.coldstart.record import Compile, Span
 from ops.failures import UnclearError
 from ops.programs import ENGINE_TEXTS, Start, Texts
+from ops.terminal import plain
 from serving.budget.timeline import Phase
 
 MARKERS = VERSIONS["0.33.0"]
@@ -23,6 +25,9 @@ MARKERS = VERSIONS["0.33.0"]
 _FIRST: frozenset[Name] = frozenset({"version", "loading", "listening soon", "serving"})
 """Markers of which the first one counts: of a beginning, and of the server, which is one."""
 
+
+_ERROR = re.compile(r"(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*Error: .{1,200}")
+"""The last line of a traceback."""
 
 _LONGEST = 86400.0
 """Seconds of a start that is none: a clock was set in it."""
@@ -61,6 +66,8 @@ class _Marks:
     wakes: list[tuple[float, float]] = field(default_factory=list)
     cached: list[str] = field(default_factory=list)
     """Lines that speak of torch.compile's cache."""
+    error: str = ""
+    """The last line of a traceback; empty: there is none."""
 
     @property
     def any(self) -> bool:
@@ -101,7 +108,8 @@ def read_bytes(pieces: Iterable[bytes], version: str | None = None) -> EngineSta
         UnclearError: there is no start in it, or one of a version that nobody has read.
     """
     texts = {text for it in MARKERS.values() for text in it.texts}
-    wanted = [text.encode() for text in sorted(texts.union(*map(_literals, ENGINE_TEXTS.values())))]
+    texts |= {"Error: ", *(text for it in ENGINE_TEXTS.values() for text in _literals(it))}
+    wanted = [text.encode() for text in sorted(texts)]
     starts, stamps, pods = [_Marks()], Stamps("engine"), set[str]()
     first, last, untimed = None, None, False
     for number, chunk in enumerate(chunks(pieces)):
@@ -114,7 +122,10 @@ def read_bytes(pieces: Iterable[bytes], version: str | None = None) -> EngineSta
             line = stamped(chunk, stamps, begin, end)
             marks = _marked(line)
             now = line.seconds
-            if marks and line.pod:
+            if marks and line.source and line.pod:
+                if not pods:
+                    # a first container and sidecars have spoken before the engine
+                    first = first_of(chunk, stamps, line.source)
                 pods.add(line.pod)
             if marks and now is None:
                 # of the HTTP server's own lines some have none
@@ -122,12 +133,14 @@ def read_bytes(pieces: Iterable[bytes], version: str | None = None) -> EngineSta
                 now = last if now is None else now
             if marks and now is not None:
                 read_to, last = end, now
-                if "version" in marks and (starts[-1].any or number or _served(chunk[:begin])):
+                if "version" in marks and (starts[-1].any or number or _served(chunk[:begin], line.source)):
                     starts.append(_Marks(began=now))
                 _noted(starts[-1], marks, now)
             untimed |= bool(marks) and now is None
             if "serving" not in starts[-1].at:
                 starts[-1].cached.append(line.message)
+                if not marks and (error := _ERROR.match(line.message)):
+                    starts[-1].error = plain(error[0])
         at_end = None if "serving" in starts[-1].at else before(chunk, stamps, len(chunk), read_to)
         last = last if at_end is None else at_end
     if len(pods) > 1:
@@ -138,8 +151,10 @@ def read_bytes(pieces: Iterable[bytes], version: str | None = None) -> EngineSta
     return _told(starts, stamps.clock, version)
 
 
-def _served(chunk: bytes) -> bool:
-    """Whether a server worked: what is before a start is of an earlier one."""
+def _served(chunk: bytes, source: str | None) -> bool:
+    """Whether a server worked: what is before a start is of an earlier one. A proxy's own lines are none."""
+    begin = chunk.find(f"[{source}] ".encode()) if source else 0
+    chunk = chunk[begin:] if begin >= 0 else b""
     return b' HTTP/1.1" ' in chunk or b"Avg prompt throughput" in chunk
 
 
@@ -208,10 +223,11 @@ def _notes(marks: _Marks, clock: Clock, given: str | None, restarts: int) -> Ite
         yield f"the last of {restarts + 1} starts in the log"
     if "version" not in marks.at:
         yield "the log begins after the start: what came before its first line is not in it"
+    said = f", its last error: {marks.error}" if marks.error else ""
     if "failed" in marks.at:
-        yield "the engine failed to start"
+        yield f"the engine failed to start{said}"
     elif "serving" not in marks.at:
-        yield "the start does not end in this log: the server does not listen yet"
+        yield f"the start does not end in this log: the server does not listen yet{said}"
 
 
 def _compile(marks: _Marks, version: str) -> tuple[Compile, str | None]:

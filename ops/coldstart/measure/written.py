@@ -26,6 +26,10 @@ def happened(seen: Seen, before: Before) -> Start:
     return "restart" if seen.node.name == before.node else "warm node"
 
 
+WITH_RESTORE = "kubectl logs --timestamps --all-containers --prefix has it"
+"""A log of the engine's container alone has no line of the container before it."""
+
+
 def role(techniques: tuple[str, ...], restore: str | None, compiled: Compile) -> tuple[Role, str]:
     """Return whether a start filled caches or used them, and what there is to say of it (may be empty).
 
@@ -43,6 +47,8 @@ def role(techniques: tuple[str, ...], restore: str | None, compiled: Compile) ->
         return "hit", ""
     if compiled == "none" and restores and restore in USED:
         return "hit", ""
+    if restores and restore is None:
+        return "load", f"no line of the restore: counted as a start that fills caches; {WITH_RESTORE}"
     return "load", "the logs do not say whether caches were used: counted as a start that fills them"
 
 

@@ -84,7 +84,7 @@ def refit(files: Files, as_json: Json = False) -> None:
 
 
 def _read(files: list[str]) -> "tuple[Record, ...]":
-    from ops.coldstart.report.reading import records  # noqa: PLC0415
+    from ops.coldstart.reading import records  # noqa: PLC0415
     from ops.terminal import progress  # noqa: PLC0415
 
     with progress("measured starts") as say:

@@ -40,10 +40,13 @@ class Refitted:
     """Why nothing is predicted."""
 
 
+LOG_ALONE = "of a log alone"
+
+
 def left_out(record: Record) -> str | None:
     """Return why a start does not count; None: it does."""
     if record.source != "cluster":
-        return "of a log alone"
+        return LOG_ALONE
     if record.role not in COUNTED:
         return "load runs"
     return "after a restart of the engine" if record.restarts else None
@@ -107,6 +110,8 @@ def table(found: Refitted) -> str:
     rows = [row for it in found.phases for row in _rows(it)]
     lines.append(columns([_HEAD, *rows]) if rows else "no start that counts")
     lines += [f"left out: {count} {why}" for why, count in found.left_out.items()]
+    if LOG_ALONE in found.left_out:
+        lines.append("a log counts with dumps of the API beside it: `coldstart parse pod.json node.json ... LOG`")
     if found.doubt:
         lines.append(f"not predicted: {plain(found.doubt)}")
     if any(it.measured.untold for it in found.phases):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ops.coldstart.record import Record
 from ops.coldstart.report.starts.comparison import BESIDE, Change, Comparison, Figure, Row
-from ops.coldstart.report.starts.configuration import Configuration, Runs, Setting
+from ops.coldstart.report.starts.configuration import Configuration, Runs, Setting, value
 from ops.coldstart.report.starts.figures import signed, spread, text
 
 NOTHING = "No start was measured."
@@ -17,7 +17,11 @@ ROLE: Mapping[str, str] = {
     "hit": "hit runs",
     "load": "load runs: fill the cache, never counted as an improvement",
 }
-SOURCE: Mapping[str, str] = {"cluster": "", "logs": ", from logs"}
+SOURCE: Mapping[str, str] = {
+    "cluster": "",
+    "logs": ", from logs",
+    "late logs": ", from logs that begin after the imports",
+}
 
 MEASURE: Mapping[str, str] = {"ready": "Ready", "total": "until it served"}
 
@@ -74,8 +78,13 @@ def summary(of: Comparison) -> str | None:
         return None
     first, best = known[0], min(known, key=lambda row: row.figures[of.measure].median)
     if best is first:
-        return f"{first.name} is the fastest"
-    return f"{first.name} to {best.name}: {change(best.to_first)}"
+        return f"{counted(first)} is the fastest"
+    return f"{counted(first)} to {counted(best)}: {change(best.to_first)}"
+
+
+def counted(row: Row) -> str:
+    """Return a row's name with how many starts are behind its figures."""
+    return f"{row.name} (n {row.n})"
 
 
 def seen(records: Sequence[Record]) -> Iterator[str]:
@@ -126,7 +135,7 @@ def gained(before: Configuration | None, of: Configuration) -> str:
     """Return the techniques of a configuration by what is new and gone since the one before."""
     names = of.subject.techniques
     if before is None:
-        return ", ".join(names) or "none"
+        return value(of.subject, "techniques")
     old = before.subject.techniques
     moved = [*(f"+ {it}" for it in names if it not in old), *(f"\u2212 {it}" for it in old if it not in names)]
     return ", ".join(moved) or "the same"

@@ -6,7 +6,9 @@ An interval begins where a busy period ends and ends with the next request. All 
 import csv
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -14,6 +16,7 @@ from pathlib import Path
 from statistics import NormalDist
 
 from ops.failures import UsageError
+from ops.markup.output import STANDARD
 from ops.terminal import echo
 
 BUSY_GAP = 60.0
@@ -97,8 +100,10 @@ def given(asked: str, between: str | None) -> Intervals:
     kind, colon, rest = asked.partition(":")
     if colon and (make := _DISTRIBUTIONS.get(kind)):
         return make(asked, rest, busy or 0.0)
+    if asked == STANDARD and sys.stdin is None:
+        raise UsageError("--intervals -: standard input is closed")
     try:
-        with Path(asked).open(encoding="utf-8-sig") as file:
+        with nullcontext(sys.stdin) if asked == STANDARD else Path(asked).open(encoding="utf-8-sig") as file:
             return of_lines(asked, file, busy)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "not text"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from infra.gpu_pools import GpuPool
 from infra.instances import InstanceType, Price
 from ops.coldstart.record import Record
-from ops.failures import RefusedError, UsageError
+from ops.failures import RefusedError, UnclearError, UsageError
 from ops.idle.plan import change
 from ops.idle.plan.change import Change
 from ops.idle.plan.intervals import Intervals
@@ -25,7 +25,9 @@ from ops.idle.plan.policies import (
 from ops.idle.plan.returns import Return, foreseen, measured, wanted
 from ops.stack.stack_file import Stack
 from ops.terminal import echo
+from serving.budget import host_memory
 from serving.budget.timeline import Start
+from serving.server import situation
 from settings import Settings
 
 MINUTE = 60
@@ -43,6 +45,8 @@ class Row:
     change: Change
     wrong: Sequence[str]
     """Why it cannot; empty when it can."""
+    doubts: Sequence[str] = ()
+    """What it may run short of. `pulumi preview` says the same of the changed stack file."""
     detail: str = ""
     """The settings that make it what it is, in short."""
 
@@ -95,7 +99,8 @@ def planned(
 
     Raises:
         UsageError: no such server or type, or a Spot price of a pool without Spot.
-        RefusedError: nobody knows the price, or its nodes cost the same whatever is done.
+        RefusedError: its nodes cost the same whatever is done.
+        UnclearError: nobody knows the price.
     """
     server = stack.server(name)
     pool = stack.settings.pools[server.pool]
@@ -138,7 +143,10 @@ def planned(
             "node kept": f"consolidateAfter {change.spelled(keep)}",
             "scale to zero": f"consolidateAfter {change.spelled(least)}, the shortest",
         }
-        rows = [_row(policy, it, changes[policy], tries[policy], details) for policy, it in outcomes.items()]
+        rows = [
+            _row(policy, it, changes[policy], tries[policy], _doubts(tries[policy], name, stack.region), details)
+            for policy, it in outcomes.items()
+        ]
     breaks = break_evens(terms, least=least * MINUTE, restart=restart, fresh=fresh, wake=wake)
     return Plan(
         server=name,
@@ -154,8 +162,22 @@ def planned(
     )
 
 
+def _doubts(tried: Settings | list[str], name: str, region: str) -> list[str]:
+    """Return what a server may run short of asleep, of settings that a policy has changed."""
+    if isinstance(tried, list):
+        return []
+    server = tried.servers[name]
+    about = situation(server, tried.pools[server.pool], region)
+    return [said for _, said in host_memory.warnings(about, server.chosen)]
+
+
 def _row(
-    policy: str, outcome: Outcome | None, its: Change, tried: Settings | list[str], details: Mapping[str, str]
+    policy: str,
+    outcome: Outcome | None,
+    its: Change,
+    tried: Settings | list[str],
+    doubtful: Sequence[str],
+    details: Mapping[str, str],
 ) -> Row:
     wrong = tried if isinstance(tried, list) else []
     return Row(
@@ -163,6 +185,7 @@ def _row(
         outcome=None if wrong else outcome,
         change=its,
         wrong=wrong,
+        doubts=doubtful,
         detail=details.get(policy, ""),
     )
 
@@ -231,7 +254,7 @@ def _price(stack: Stack, name: str, pool: GpuPool, kind: InstanceType, spot: flo
         return Price(spot, "--spot-price")
     if (price := pool.price(kind.name, stack.region)) is None:
         option = ", or --spot-price USD" if "spot" in pool.capacity.markets else ""
-        raise RefusedError(
+        raise UnclearError(
             f"{path}.prices: nobody knows what {kind.name} costs in {stack.region}; expected"
             f" `prices: {{{kind.name}: <USD an hour>}}` in Pulumi.{stack.name}.yaml{option}"
         )

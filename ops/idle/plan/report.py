@@ -8,9 +8,7 @@ from ops.idle.plan.plan import Plan, Row
 from ops.idle.plan.policies import Outcome
 from ops.terminal import columns
 
-_BY_ITSELF = (
-    "# nobody takes the pods away by itself: idle.schedule does by the clock, `kubectl scale` by hand (docs/idle.md)"
-)
+_BY_HAND = "; takes effect once something takes the pods away: idle.schedule by the clock, `kubectl scale` by hand"
 _GOES = frozenset({"node kept", "scale to zero", "warm node"})
 """Policies whose pods go."""
 
@@ -64,6 +62,8 @@ def _table(plan: Plan) -> Iterator[str]:
     for row in plan.rows:
         for line in row.wrong:
             yield f"{row.policy}: not with this stack file: {line}"
+        for line in row.doubts:
+            yield f"{row.policy}: perhaps not: {line}"
 
 
 def _cells(row: Row, outcome: Outcome, a_day: float) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ def _advice(plan: Plan, best: Row) -> Iterator[str]:
         for path in outcome.paths
         if path.share and path.seconds
     )
-    yield f"best: {best.policy}{f' ({best.detail})' if best.detail else ''}"
+    yield f"best: {best.policy}{f' ({best.detail})' if best.detail else ''}{_BY_HAND if best.policy in _GOES else ''}"
     a_day = intervals.returns_a_day
     paid = f"{outcome.kept:.0f} s kept + {paths or 'no start'} = {outcome.kept + outcome.starting:.0f} s"
     yield (
@@ -94,8 +94,6 @@ def _advice(plan: Plan, best: Row) -> Iterator[str]:
     yield ""
     yield "# below vllm-eks:settings"
     yield change.text(best.change)
-    if best.policy in _GOES:
-        yield _BY_ITSELF
 
 
 def document(plan: Plan) -> dict[str, Any]:
@@ -133,7 +131,12 @@ def document(plan: Plan) -> dict[str, Any]:
 
 
 def _policy(row: Row, a_day: float) -> dict[str, Any]:
-    known: dict[str, Any] = {"policy": row.policy, "settings": dict(row.change), "refused": list(row.wrong)}
+    known: dict[str, Any] = {
+        "policy": row.policy,
+        "settings": dict(row.change),
+        "refused": list(row.wrong),
+        "doubts": list(row.doubts),
+    }
     if (outcome := row.outcome) is None:
         return known
     return known | {

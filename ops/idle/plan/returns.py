@@ -3,16 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 
 from infra.instances import InstanceType
-from ops.coldstart.record import Record, read
-from ops.failures import UsageError
-from ops.terminal import echo
+from ops.coldstart.record import Record
 from serving.budget.predict import in_force, predicted
 from serving.budget.timeline import STARTS, Start, total
 from serving.server import ServerSettings, situation
+from serving.techniques.node import WARM_NODES
 from settings import Settings
 
 
@@ -36,24 +34,6 @@ class Wanted:
     """All that act on it, its pool's too."""
 
 
-def records(files: Sequence[Path]) -> list[Record]:
-    """Return the measured starts of files.
-
-    Raises:
-        UsageError: a file cannot be read.
-        UnclearError: a line of it is no measured start.
-    """
-    found: list[Record] = []
-    for path in files:
-        try:
-            with path.open(encoding="utf-8") as file:
-                found += read(str(path), file)
-        except (OSError, UnicodeDecodeError) as error:
-            why = getattr(error, "strerror", None) or "not text"
-            raise UsageError(f"--measured {echo(str(path))}: {why}") from None
-    return found
-
-
 def wanted(settings: Settings, server: str, kind: InstanceType, region: str) -> Wanted:
     """Return whose measured starts are this server's."""
     its = settings.servers[server]
@@ -72,6 +52,9 @@ def foreseen(settings: Settings, server: str, kind: InstanceType, region: str) -
     about = situation(its, settings.pools[its.pool], region)
     names = in_force(about, its.chosen)
     timelines = {start: predicted(about, names, start, kind) for start in STARTS}
+    if WARM_NODES.name in names:
+        # the node that waits is held by a pause pod, which has to go first: the budget has that in a fresh start
+        timelines["warm node"] = timelines["fresh node"]
     return {start: Return(total(timeline), "predicted") for start, timeline in timelines.items() if timeline}
 
 

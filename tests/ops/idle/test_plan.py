@@ -86,7 +86,10 @@ def test_people_see_the_sum_and_settings_that_the_program_takes(plan, folder):
     code, out, _ = plan("--intervals", BURSTS, "--penalty", "10s:0.01,60s:0.3")
     table, _, advice = out.partition("best: ")
     assert code == 0
-    assert advice.splitlines()[0] == "scale to zero (consolidateAfter 3m, the shortest)"
+    assert advice.splitlines()[0] == (
+        "scale to zero (consolidateAfter 3m, the shortest); takes effect once something takes the pods away:"
+        " idle.schedule by the clock, `kubectl scale` by hand"
+    )
     assert advice.splitlines()[1] == (
         "  (168 s kept + 13.4% x 77.1 s (restart) + 86.6% x 176.0 s (fresh node) = 331 s) x 3.6 USD an hour"
         " + 0.3 USD of waiting = 0.631 USD a return x 16.6 a day = 10.45 USD a day"
@@ -94,7 +97,6 @@ def test_people_see_the_sum_and_settings_that_the_program_takes(plan, folder):
     pasted = yaml.safe_load(advice.partition("# below vllm-eks:settings")[2])
     assert pasted == {"gpuPools": {POOL: {"consolidateAfter": "3m"}}}
     assert isinstance(tried(read("dev"), pasted), Settings)
-    assert advice.splitlines()[-1].startswith("# nobody takes the pods away by itself: idle.schedule does by the clock")
     assert "busy time not told (--busy), so counted as 0: 16.6 returns a day" in table
 
 
@@ -148,7 +150,7 @@ def test_a_policy_that_the_stack_file_cannot_have_is_named_and_never_best(plan, 
         (
             {"prices": {}},
             (),
-            1,
+            3,
             f"gpuPools.{POOL}.prices: nobody knows what g7e.2xlarge costs in us-west-2; expected"
             " `prices: {g7e.2xlarge: <USD an hour>}` in Pulumi.dev.yaml, or --spot-price USD",
         ),
@@ -276,3 +278,34 @@ def test_no_pod_is_shared_by_two_nodes(plan, edit):
     edit(lambda settings: settings["servers"]["gemma"].update(replicas=4))
     found = document(plan("--json"))
     assert (found["nodes"], found["usdPerHour"]) == (4, 80)
+
+
+def test_a_warm_node_is_as_far_away_as_the_preview_of_its_settings_says(plan, edit):
+    """The pause pod that holds it has to go first, so it is not there at once."""
+    warm = document(plan("--intervals", BURSTS, "--json"))["returns"]["warm node"]["seconds"]
+    edit(lambda settings: settings["gpuPools"][POOL].update(warmNodes=1))
+    stack = read("dev")
+    server = stack.settings.servers["gemma"]
+    about = situation(server, stack.settings.pools[POOL], stack.region)
+    kind = stack.settings.pools[POOL].types[0]
+    names = in_force(about, server.chosen)
+    assert warm == pytest.approx(total(predicted(about, names, "fresh node", kind)))
+    assert warm > total(predicted(about, names, "warm node", kind))
+
+
+def test_sleep_without_the_host_memory_at_worst_is_said(plan):
+    said = (
+        "host memory 59.9 GiB weights pinned at worst (1.92 x weights) + 6.0 GiB base = 65.9 GiB > 56.1 GiB allocatable"
+        " on g7e.2xlarge"
+    )
+    found = rows(plan("--intervals", BURSTS, "--json"))
+    assert {policy: row["doubts"] for policy, row in found.items()} == {
+        policy: [said] if policy == "sleep" else [] for policy in found
+    }
+    assert f"sleep: perhaps not: {said}" in plan("--intervals", BURSTS)[1].splitlines()
+
+
+def test_intervals_come_from_standard_input(ops, edit):
+    edit(lambda settings: settings["gpuPools"][POOL].update(prices={"g7e.2xlarge": 3.6}))
+    code, out, _ = ops("idle", "plan", "--server", "gemma", "--intervals", "-", "--json", given="20m\n3h\n")
+    assert (code, json.loads(out)["intervals"]["meanSeconds"]) == (0, 6000)

@@ -258,6 +258,8 @@ def test_a_missing_right_is_named(asked, stand, folder, rules, said):
 def test_what_is_asked_wrongly_is_usage(ops, stand, options, code, said):
     stand.pod("gemma-0")
     assert ops("try", "--kubeconfig", stand.players.kubeconfig, *options) == (code, "", said)
+    # and no cluster is asked first
+    assert ops("try", *options) == (code, "", said)
 
 
 @pytest.mark.parametrize("options", [("--max-tokens", "0"), ("--prompt", ""), ("--max-tokens", "x")])
@@ -268,7 +270,7 @@ def test_options_that_no_server_could_answer_are_usage(ops, folder, options):
 def test_a_disk_that_is_full_is_not_the_server_s_fault(stand, engine):
     stand.pod("gemma-0", {PORT: engine.port})
     engine.says("Yes.", "No.")
-    asked = trial.Asked(prompt="x", max_tokens=1, direct=False, token_file=None)
+    asked = trial.Asked(prompt="x", max_tokens=1, direct=False, given=None)
     full = OSError(errno.ENOSPC, "full")
     with pytest.raises(OSError, match="full") as raised:
         trial.tried(stand.cluster(), read("dev"), "gemma", asked, mock.Mock(side_effect=full))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ops.coldstart.report.reading import records
+from ops.coldstart.reading import records
 from ops.failures import UsageError
 from tests.ops.report.article import ladder, record, repeated
 

@@ -3,7 +3,7 @@
 import pytest
 
 from ops.coldstart.record import Subject
-from ops.coldstart.report.starts.configuration import OWN, SETTING, TITLES, VARYING, settings, title
+from ops.coldstart.report.starts.configuration import OWN, SETTING, TITLES, VARYING, settings, title, value
 from serving.ladder import PRESETS
 from tests.ops.report.article import ladder, record, repeated
 
@@ -25,7 +25,7 @@ def test_every_field_of_a_subject_has_its_place():
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
+    ("field", "given"),
     [
         ("engine_version", "0.33.0"),
         ("image", "other:v1"),
@@ -37,14 +37,14 @@ def test_every_field_of_a_subject_has_its_place():
         ("tensor_parallel", 2),
     ],
 )
-def test_starts_of_other_settings_are_never_compared(field, value):
-    assert len(settings([one(), one(**{field: value})])) == 2
+def test_starts_of_other_settings_are_never_compared(field, given):
+    assert len(settings([one(), one(**{field: given})])) == 2
 
 
-@pytest.mark.parametrize(("field", "value"), [("stack", "dev"), ("server", "b"), ("fingerprint", "f" * 32)])
-def test_configurations_of_one_title_are_set_apart_by_what_differs(field, value):
-    ((before, after),) = names(one(**{field: "a"}), one(**{field: value}))
-    assert {before, after} == {f"step-1 ({TITLES[field]} {it})" for it in ("a", value)}
+@pytest.mark.parametrize(("field", "given"), [("stack", "dev"), ("server", "b"), ("fingerprint", "f" * 32)])
+def test_configurations_of_one_title_are_set_apart_by_what_differs(field, given):
+    ((before, after),) = names(one(**{field: "a"}), one(**{field: given}))
+    assert {before, after} == {f"step-1 ({TITLES[field]} {it})" for it in ("a", given)}
 
 
 def test_a_zone_does_not_set_starts_apart_and_is_counted():
@@ -75,7 +75,6 @@ def test_behind_the_presets_come_sets_of_techniques_the_smaller_first():
         ("step-2", (*PRESETS["step-2"].techniques, "fast-probes"), "step-2 + fast-probes"),
         ("step-2", ("streaming-loader",), "step-2 without node-cache"),
         ("of another program", ("x",), "of another program"),
-        (None, (), "no techniques"),
         (None, ("a", "b"), "a + b"),
     ],
 )
@@ -93,7 +92,22 @@ def test_load_runs_and_hit_runs_are_never_put_together():
     ]
 
 
+@pytest.mark.parametrize(("server", "expected"), [("gemma", "no techniques"), (None, "techniques unknown")])
+def test_a_server_without_techniques_is_another_thing_than_a_log_of_nobody_knows_which(server, expected):
+    subject = Subject(engine_version="0.33.0", server=server)
+    assert title(subject) == expected
+    assert value(subject, "techniques") == ("none" if server else "-")
+
+
+def test_logs_with_and_without_the_imports_are_not_put_together():
+    """A log that begins after them has a shorter whole start, and a median of both is nobody's."""
+    late = record("step-1", "restart", "none", PHASES, 30, source="logs", ready=None)
+    whole = record("step-1", "restart", "none", {"imports": 18.0, **PHASES}, 48, source="logs", ready=None)
+    (setting,) = settings([late, whole, late])
+    assert [(it.source, len(it.records)) for it in setting.configurations[0].runs] == [("logs", 1), ("late logs", 2)]
+
+
 def test_logs_and_clusters_are_never_put_together():
     log = record("step-1", "restart", "none", PHASES, 30, source="logs", ready=None)
     (setting,) = settings([one(), log])
-    assert [it.source for it in setting.configurations[0].runs] == ["cluster", "logs"]
+    assert [it.source for it in setting.configurations[0].runs] == ["cluster", "late logs"]

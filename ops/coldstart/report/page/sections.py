@@ -64,7 +64,7 @@ def _cards(compared: Sequence[Comparison]) -> Element | None:
         known = [row.figures[it.measure].median for row in it.rows if it.measure in row.figures]
         if known:
             figure = f"{text(known[0])} \u2192 {text(min(known))} s" if min(known) < known[0] else f"{text(known[0])} s"
-            below = wording.summary(it) or next(row.name for row in it.rows if it.measure in row.figures)
+            below = wording.summary(it) or next(wording.counted(row) for row in it.rows if it.measure in row.figures)
             head = f"{wording.kind(it.start, it.source)}, {wording.MEASURE[it.measure]}"
             cards.append(element("li", None, head, element("strong", None, figure), _soft(_minus(below))))
     return element("ul", {"class": "cards"}, *cards) if cards else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ops.coldstart.record import Record
-from ops.coldstart.report.starts.configuration import SOURCES, Runs, Setting
+from ops.coldstart.report.starts.configuration import SOURCES, Runs, Setting, Source
 from ops.coldstart.report.starts.figures import PULL, Spread, engine_init, seconds, spread
 from serving.budget.timeline import STARTS, Start
 
@@ -73,7 +73,7 @@ class Comparison:
     """All configurations of a setting in one kind of start."""
 
     start: Start
-    source: Literal["cluster", "logs"]
+    source: Source
     measure: Literal["ready", "total"]
     """What the whole start is measured by: readiness where a row has it, else until it served."""
     rows: tuple[Row, ...]
@@ -89,9 +89,7 @@ def comparisons(setting: Setting) -> tuple[Comparison, ...]:
     )
 
 
-def _of(
-    setting: Setting, start: Start, source: Literal["cluster", "logs"]
-) -> Iterator[tuple[str, float | None, Sequence[Runs]]]:
+def _of(setting: Setting, start: Start, source: Source) -> Iterator[tuple[str, float | None, Sequence[Runs]]]:
     for it in setting.configurations:
         if runs := [of for of in it.runs if (of.start, of.source) == (start, source)]:
             yield it.name, it.subject.probe_seconds, runs
@@ -99,7 +97,7 @@ def _of(
 
 def _comparison(
     start: Start,
-    source: Literal["cluster", "logs"],
+    source: Source,
     each: Sequence[tuple[str, float | None, Sequence[Runs]]],
 ) -> Comparison:
     counted = [record for _, _, runs in each for of in runs if of.counted for record in of.records]

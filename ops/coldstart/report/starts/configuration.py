@@ -31,7 +31,10 @@ ROLES: tuple[Role, ...] = ("none", "hit", "load")
 COUNTED: tuple[Role, ...] = ("none", "hit")
 """Roles of starts whose seconds are an improvement or are none: a load run fills a cache (article 000, 2.1)."""
 
-SOURCES: tuple[Literal["cluster", "logs"], ...] = ("cluster", "logs")
+Source = Literal["cluster", "logs", "late logs"]
+"""`late logs`: of logs that begin when Python has imported already, so their whole start is shorter by that."""
+
+SOURCES: tuple[Source, ...] = ("cluster", "logs", "late logs")
 
 TITLES: Mapping[str, str] = {
     "engine_version": "vLLM",
@@ -58,7 +61,7 @@ class Runs:
 
     start: Start
     role: Role
-    source: Literal["cluster", "logs"]
+    source: Source
     records: tuple[Record, ...]
 
     @property
@@ -89,11 +92,16 @@ class Setting:
     """In the order of the ladder."""
 
 
+def source(record: Record) -> Source:
+    """Return what a start was seen by."""
+    return "late logs" if record.source == "logs" and "imports" not in record.phases else record.source
+
+
 def value(subject: Subject, field: str) -> str:
     """Return what a subject has in a field, as people read it; `-`: nothing is known, or there is none."""
     found = getattr(subject, field)
     if field == "techniques":
-        return ", ".join(found) or "none"
+        return ", ".join(found) or ("none" if subject.server else "-")
     return "-" if found is None else f"{found:g}" if isinstance(found, float) else str(found)
 
 
@@ -124,11 +132,11 @@ def _setting(records: Sequence[Record]) -> Setting:
 def _configuration(name: str, records: Sequence[Record]) -> Configuration:
     zones = Counter(record.subject.zone for record in records if record.subject.zone)
     alike = [
-        Runs(start, role, source, tuple(of))
+        Runs(start, role, by, tuple(of))
         for start in STARTS
-        for source in SOURCES
+        for by in SOURCES
         for role in ROLES
-        if (of := [it for it in records if (it.start, it.role, it.source) == (start, role, source)])
+        if (of := [it for it in records if (it.start, it.role, source(it)) == (start, role, by)])
     ]
     return Configuration(name, records[0].subject, dict(sorted(zones.items())), tuple(alike))
 
@@ -149,7 +157,7 @@ def title(subject: Subject) -> str:
     """Return the preset and what is beside it, or the techniques: `step-2 + fast-probes`."""
     names = subject.techniques
     if subject.preset is None:
-        return " + ".join(names) or "no techniques"
+        return " + ".join(names) or ("no techniques" if subject.server else "techniques unknown")
     if (known := PRESETS.get(subject.preset)) is None:
         return subject.preset
     beside = [f" + {name}" for name in names if name not in known.techniques]

@@ -134,9 +134,59 @@ def test_start_that_does_not_end_has_no_total_and_says_so():
     assert "the start does not end in this log: the server does not listen yet" in found.notes
 
 
-def test_engine_that_failed_says_so():
-    said = [*start()[:4], Said(50.0, "EngineCore failed to start.")]
-    assert "the engine failed to start" in read(dressed(said, engine.runtime)).notes
+@pytest.mark.parametrize(
+    "text",
+    [
+        "EngineCore failed to start.",
+        "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}",
+    ],
+    ids=["of the engine", "of the process before it"],
+)
+def test_engine_that_failed_says_so_with_the_last_error_before(text):
+    said = [*start()[:4], Said(50.0, text)]
+    found = read(dressed(said, engine.runtime))
+    assert (found.failed, found.notes) == (True, ("the engine failed to start",))
+    why = "torch.OutOfMemoryError: CUDA out of memory.\x1b[2J Tried to allocate 2.00 GiB"
+    # the one before raises only because of it
+    said = [*start()[:4], Said(49.0, "KeyError: 'x'"), Said(49.5, why), *said[4:]]
+    found = read(dressed(said, engine.runtime))
+    quoted = "torch.OutOfMemoryError: CUDA out of memory.\\x1b[2J Tried to allocate 2.00 GiB"
+    assert found.notes == (f"the engine failed to start, its last error: {quoted}",)
+
+
+def test_start_that_stops_in_the_middle_quotes_its_last_error_cut():
+    found = read(dressed([*start()[:4], Said(49.5, f"ValueError: {'x' * 1000}")], engine.runtime))
+    assert not found.failed
+    assert found.notes == (
+        "the start does not end in this log: the server does not listen yet, its last error: ValueError: " + "x" * 200,
+    )
+
+
+def test_errors_of_requests_are_not_the_starts():
+    served = [*start(), Said(start()[-1].at + 5, "ValueError: no such model")]
+    assert read(dressed(served, engine.runtime)).notes == ()
+
+
+@pytest.mark.parametrize("version", ["0.26.0", "0.33.0"])
+def test_all_containers_of_a_pod_give_the_engines_start(version):
+    """Kubectl writes one container after another: first ones and sidecars have begun long before the engine."""
+
+    def beside(at: float, container: str, text: str) -> str:
+        return f"[pod/gemma-7d9f/{container}] {engine.runtime(Said(at, text, source=''))}"
+
+    alone = read(dressed(start(version), engine.pods))
+    whole = [
+        beside(-40.0, "cache", "cache-restore: begin"),
+        beside(-9.0, "cache", "cache-restore: outcome=hit"),
+        beside(-8.0, "proxy", "start worker process 29"),
+        beside(900.0, "proxy", '127.0.0.1 "GET /health HTTP/1.1" 200'),
+        f"[pod/gemma-7d9f/vllm] {engine.runtime(Said(0.0, 'before Python has imported', source=''))}",
+        *dressed(start(version), engine.pods),
+    ]
+    found = read(whole)
+    assert (found.restarts, found.notes) == (0, ())
+    assert found.spans["imports"].seconds == pytest.approx(18.4)
+    assert found.total == pytest.approx(alone.total + 18.4)
 
 
 def test_prompts_in_a_log_are_no_markers():
