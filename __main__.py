@@ -106,6 +106,7 @@ identities = {
     for name, server in stack.servers.items()
 }
 caches = builds(stack.servers, gpu_pools, region)
+crowded = demand.builds_without_room(stack.servers, gpu_pools)
 publishers = {
     name: PodIdentity(
         f"{name}-publisher",
@@ -241,6 +242,7 @@ for name, of_server in caches.items():
             served=servers[name],
             programs=programs,
             priority=priorities.builds,
+            no_room=crowded.get(name, ""),
         ),
         kubernetes,
     )

@@ -14,7 +14,7 @@ from ops.bucket.cli import bucket
 from ops.cache.cli import cache
 from ops.coldstart.cli import coldstart
 from ops.diagram.cli import diagram
-from ops.failures import UNCLEAR, Failure
+from ops.failures import UNCLEAR, Failure, broken_program
 from ops.idle.cli import idle
 from ops.impact.cli import impact
 from ops.live.cli import live
@@ -30,6 +30,11 @@ class _Commands(TyperGroup):
         except Failure as failure:
             sys.stderr.write(f"{failure}\n")
             raise typer.Exit(failure.code) from None
+        except Exception as error:
+            if (broken := broken_program(error)) is None:
+                raise
+            sys.stderr.write(f"{broken}\n")
+            raise typer.Exit(broken.code) from None
 
     def main(self, *args: Any, **more: Any) -> Any:
         """Run, and end with a line when nobody can write to standard output. A closed pipe ends it silently."""

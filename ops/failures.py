@@ -1,5 +1,7 @@
 """How a command ends when it does not end well. Each has its exit code, and a message for people."""
 
+import traceback
+from pathlib import Path
 from typing import ClassVar
 
 OK, FAILED_CHECK, USAGE, UNCLEAR, INTERRUPTED = 0, 1, 2, 3, 130
@@ -29,3 +31,20 @@ class UnclearError(Failure):
     """Could not tell: no credentials, no rights, no answer. Asked again, the answer may be another."""
 
     code = UNCLEAR
+
+
+def broken_program(error: BaseException) -> RefusedError | None:
+    """Return the refusal of a folder whose own modules crash while they are imported; None for any other error.
+
+    A command imports the program (`settings.py` and below) when it runs: a mistake there is no bug of the command.
+    """
+    frames = [it for it in traceback.extract_tb(error.__traceback__) if not it.filename.startswith("<frozen")]
+    if not any(it.name == "<module>" for it in frames) and not isinstance(error, ImportError | SyntaxError):
+        return None
+    file, line = frames[-1].filename, frames[-1].lineno
+    if isinstance(error, SyntaxError) and error.filename:
+        file, line = error.filename, error.lineno
+    place = Path(file)
+    shown = place.relative_to(Path.cwd()) if place.is_relative_to(Path.cwd()) else place
+    reason = traceback.format_exception_only(error)[-1].strip()
+    return RefusedError(f"the program in this folder cannot be loaded: {shown}:{line}: {reason}")

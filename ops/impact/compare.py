@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ops.impact.cost import Cost, cost
-from ops.impact.drift import Drift, drifts
+from ops.impact.drift import Drift, SystemNodes, drifts, system_nodes
 from ops.impact.resources import Resources, resources
 from ops.impact.revision.side import Side
-from ops.impact.servers.cache import Misses, prefix
+from ops.impact.servers.cache import Misses, beginning, prefix
+from ops.impact.servers.pods import deployment, techniques
 from ops.impact.servers.verdict import Server, servers
 
 
@@ -21,6 +22,7 @@ class Impact:
     after: str
     servers: tuple[Server, ...]
     drifts: tuple[Drift, ...]
+    system_nodes: tuple[SystemNodes, ...]
     resources: Resources
     cost: Cost
     warnings: tuple[str, ...]
@@ -48,6 +50,7 @@ def compare(stack: str, before: Side, after: Side, misses: Mapping[str, Misses])
         after=after.title,
         servers=servers(before, after, drifting, misses),
         drifts=drifting,
+        system_nodes=system_nodes(before, after),
         resources=resources(after.plan),
         cost=cost(before, after),
         warnings=tuple(dict.fromkeys(it for it in after.plan.warnings if it not in before.plan.warnings)),
@@ -62,3 +65,11 @@ def moving(before: Side, after: Side) -> list[str]:
         if name in after.plan.servers
     }
     return sorted(name for name, (was, now) in pairs.items() if was != now or was is None)
+
+
+def unfilled(before: Side, after: Side) -> list[str]:
+    """Return the servers of both that begin to keep or to restore a cache."""
+    pairs = {name: (deployment(before.plan, name), deployment(after.plan, name)) for name in after.plan.servers}
+    return sorted(
+        name for name, (was, now) in pairs.items() if was and now and beginning((techniques(was), techniques(now)))
+    )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from infra.instances import catalogue, on_demand_price
-from ops.impact.drift import POOL_TYPE, types
+from ops.impact.drift import GROUP_TYPE, POOL_TYPE, types
 from ops.impact.plan import Plan
 from ops.impact.revision.side import Side, section
 from ops.impact.servers.pods import deployment, gpus, pool, replicas
@@ -107,7 +107,7 @@ def _standing(side: Side, prices: _Prices) -> Iterator[tuple[str, tuple[str, flo
         ("interface endpoints (each zone counts)", sum(map(len, zones))),
     ):
         yield what, (str(count), None if count else 0.0)
-    for group in plan.of("aws:eks/nodeGroup:NodeGroup"):
+    for group in plan.of(GROUP_TYPE):
         size = (group.inputs.get("scalingConfig") or {}).get("desiredSize")
         yield f"system nodes {group.name}", (f"{size} {'/'.join(group.inputs.get('instanceTypes') or ())}", None)
 

@@ -20,7 +20,7 @@ from ops.impact.plan import KUBERNETES, Plan, Resource
 from ops.impact.revision.side import Side, section
 
 POOL_TYPE, CLASS_TYPE = f"{KUBERNETES}{NODE_POOL}:NodePool", f"{KUBERNETES}{NODE_CLASS}:EC2NodeClass"
-CLUSTER_TYPE = "aws:eks/cluster:Cluster"
+CLUSTER_TYPE, GROUP_TYPE = "aws:eks/cluster:Cluster", "aws:eks/nodeGroup:NodeGroup"
 
 _REMOVED = {
     "subnetSelectorTerms": "those in a removed subnet",
@@ -66,6 +66,39 @@ class Drift:
     def stays(self) -> bool:
         """Whether Karpenter leaves the nodes as they are for now."""
         return self.window == "never" and not self.gone
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemNodes:
+    """A node group of EKS, whose nodes go with `up`. No server runs there."""
+
+    group: str
+    nodes: int
+    causes: tuple[Cause, ...]
+
+
+def system_nodes(before: Side, after: Side) -> tuple[SystemNodes, ...]:
+    """Return the node groups whose nodes EKS replaces: for another launch template, or another Kubernetes version.
+
+    A group that is replaced itself is none of them: it is told with what is replaced.
+    """
+    found = []
+    old = {it.urn: it for it in before.plan.resources}
+    for group in after.plan.of(GROUP_TYPE):
+        was = old.get(group.urn)
+        if was is None or group.action != "update":
+            continue
+        templates = [after.plan.by_urn.get(urn) for urn in group.property_dependencies.get("launchTemplate", ())]
+        pairs = [(old.get(it.urn), it) for it in templates if it is not None and it.action != "same"]
+        fields = [
+            *(("launch template", it) for then, now in pairs if then for it in changes(then.inputs, now.inputs)),
+            *(("node group", it) for it in changes(*({"version": it.inputs.get("version")} for it in (was, group)))),
+        ]
+        if fields:
+            causes = tuple(Cause(field=f"{of} {it.path}", change=it, nodes=ALL) for of, it in fields)
+            nodes = int((was.inputs.get("scalingConfig") or {}).get("desiredSize", 0))
+            found.append(SystemNodes(group=group.name, nodes=nodes, causes=causes))
+    return tuple(found)
 
 
 def drifts(before: Side, after: Side) -> tuple[Drift, ...]:

@@ -121,7 +121,8 @@ def _starts(impact: Impact, limit: Limit) -> _Said:
         most = limit.number if not limit.more or was is None else was + _allowed(was, limit)
         if now > most + 1e-6:
             before = "" if was is None else f"{was:g} s -> "
-            yield f"server {server.name}: {start} {before}{now:g} s, more than {most:g} s", True
+            told = f"{now:g} s as before" if was == now else f"{before}{now:g} s"
+            yield f"server {server.name}: {start} {told}, more than {most:g} s", True
 
 
 def _allowed(was: float, limit: Limit) -> float:
@@ -139,7 +140,7 @@ def _downtime(impact: Impact, limit: Limit) -> _Said:
     for server in impact.servers:
         for it in server.interruptions:
             # without the time of a compile it is no less than the predicted start
-            least = it.predicted if it.seconds is None else it.seconds
+            least = it.predicted + it.ending if it.seconds is None and it.predicted is not None else it.seconds
             if least is not None and least > limit.number:
                 when = "at the rollout" if it.when == "rollout" else "when its node is replaced"
                 more = "at least " if it.seconds is None else ""

@@ -1,13 +1,13 @@
 """From two names of revisions to the two sides of a comparison."""
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 from ops.failures import Failure, UsageError
-from ops.impact.compare import moving
+from ops.impact.compare import moving, unfilled
 from ops.impact.revision import git, requirements
 from ops.impact.revision.run import Checkout, ending_in_order
 from ops.impact.revision.side import Side, candidates, key, planned
@@ -60,7 +60,7 @@ def sides(
         moved = [name for name in servers if was.keys[name].exact != now.keys[name].exact]
         was = replace(was, candidates=candidates(before, stack, moved, was.settings))
         # by this checkout's own code: of the working tree it is that very program
-        return was, now, _misses(stack, moved) if head is None else {}
+        return was, now, _misses(stack, {*moved, *unfilled(was, now)}) if head is None else {}
 
 
 @contextmanager
@@ -80,7 +80,7 @@ def _has(side: Checkout, stack: str) -> None:
         raise UsageError(f"--stack {echo(stack)}: {side.title} has no {echo(file)}; expected {expected}")
 
 
-def _misses(stack: str, servers: Sequence[str]) -> dict[str, Misses]:
+def _misses(stack: str, servers: Iterable[str]) -> dict[str, Misses]:
     found: dict[str, Misses] = {}
     with suppress(Failure):
         its = read(stack)

@@ -34,6 +34,7 @@ from serving.pod import CACHE, CONTAINER, Situation, baseline
 from serving.pod.template import arguments, engine_container, init_containers, isolated, named, on_gpu_nodes
 from serving.programs import PodPrograms
 from serving.server import ServerSettings, situation
+from serving.server.demand import build_path
 from serving.server.server import VllmServer
 from serving.techniques import applied
 from serving.techniques.cache_restore import CACHE_RESTORE
@@ -153,6 +154,8 @@ class CacheBuildArgs:
     served: VllmServer
     programs: PodPrograms
     priority: pulumi.Input[str]
+    no_room: str = ""
+    """Why the Job finds no GPU while all servers run; empty when it finds one."""
 
 
 class CacheBuild(pulumi.ComponentResource):
@@ -163,6 +166,8 @@ class CacheBuild(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: CacheBuildArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("vllm-eks:serving:CacheBuild", name, None, opts)
+        if args.no_room:
+            pulumi.log.warn(f"{build_path(args.server)}: {args.no_room}", self)
         namespace = args.publisher.namespace
         child = pulumi.ResourceOptions(parent=self, depends_on=[args.namespace])
         labels = {"app.kubernetes.io/name": "cache-build", "app.kubernetes.io/instance": args.server}

@@ -1,9 +1,10 @@
 """What the servers of a pool ask of it together."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from infra.gpu_pools import GpuPool
-from infra.gpu_pools.checks import Demand
+from infra.gpu_pools.checks import Demand, demand_problems
 from infra.gpu_pools.pool import SLOWEST_RETURN, window_problem
 from infra.gpu_pools.warm_nodes import PodSize
 from infra.naming import server_service_account
@@ -12,6 +13,7 @@ from serving.budget.predict import in_force, predictions
 from serving.budget.timeline import total
 from serving.server import ServerSettings, situation
 from serving.techniques import asked_of_nodes, images_beside, shaped, sidecars_take
+from serving.techniques.cache_restore import CACHE_RESTORE
 
 
 def pool_demand(name: str, servers: Mapping[str, ServerSettings]) -> dict[str, Demand]:
@@ -21,6 +23,34 @@ def pool_demand(name: str, servers: Mapping[str, ServerSettings]) -> dict[str, D
         for key, server in servers.items()
         if server.pool == name
     }
+
+
+def build_path(server: str) -> str:
+    """Return what messages about a cache build of a server begin with."""
+    return f"servers.{server}.cacheBuild"
+
+
+def builds_without_room(servers: Mapping[str, ServerSettings], pools: Mapping[str, GpuPool]) -> dict[str, str]:
+    """Return, by server that restores a cache, why the Job that builds it finds no GPU while all servers run.
+
+    Pods of a surge and warm nodes are not counted: a rollout passes, and pause pods give way to a build.
+    """
+    found = {}
+    for name, server in servers.items():
+        if CACHE_RESTORE.name in server.chosen:
+            pool = pools[server.pool].model_copy(update={"warm_nodes": 0})
+            serving = {key: replace(it, surge=0) for key, it in pool_demand(server.pool, servers).items()}
+            # the engine alone, without what runs beside it
+            resources = server.resources
+            size = replace(_size(server), cpu=resources.cpu * 1000, memory=resources.memory_gib * 1024)
+            for path, problem in demand_problems(
+                server.pool, pool, {**serving, f"cache build of {name}": Demand(size)}
+            ):
+                found[name] = (
+                    f"{problem} (gpuPools.{server.pool}.{'.'.join(path)}): no GPU is left for the Job that builds its"
+                    " start-up cache; allow more, or build while a server has fewer replicas"
+                )
+    return found
 
 
 def booting(name: str, pool: GpuPool, servers: Mapping[str, ServerSettings]) -> GpuPool:

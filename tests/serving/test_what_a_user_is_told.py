@@ -7,6 +7,7 @@ import pytest
 import settings
 from serving.engine import PROGRESS_DEADLINE, START_LIMIT
 from serving.server import ServerSettings
+from serving.server.demand import builds_without_room
 from serving.server.fit import without_effect
 from serving.techniques import doubts, progress_deadline
 from tests.harness import REGION, stack_settings
@@ -84,3 +85,39 @@ def test_sleep_warns_of_a_share_of_the_gpu_with_which_the_article_s_server_fell(
 def test_a_rollout_waits_for_a_copy_of_the_weights_too() -> None:
     assert progress_deadline(["streaming-loader", "cache-restore"]) == PROGRESS_DEADLINE
     assert progress_deadline(["local-weights"]) == PROGRESS_DEADLINE + START_LIMIT
+
+
+NO_GPU = (
+    "no GPU is left for the Job that builds its start-up cache; allow more, or build while a server has fewer replicas"
+)
+STATIC = {"static": {"nodes": 1, "market": "on-demand"}}
+
+
+@pytest.mark.parametrize(
+    ("pool", "changes", "said"),
+    [
+        ({"maxGpus": 2}, {}, None),
+        ({"maxGpus": 2}, {"replicas": 2}, "gemma 2 x 1 + cache build of gemma 1 = 3 GPUs > 2 (gpuPools.{}.maxGpus)"),
+        ({"maxGpus": 3}, {"replicas": 2}, None),
+        ({"maxGpus": 2}, {"replicas": 2, "preset": "step-2"}, None),
+        ({"maxGpus": 2}, {"rollout": "surge"}, None),
+        ({"maxGpus": 2, "warmNodes": 1}, {}, None),
+        (
+            {"maxGpus": 2, "capacity": STATIC, "consolidateAfter": "never"},
+            {},
+            "gemma 1 + cache build of gemma 1 = 2 GPUs > 1 on 1 nodes (gpuPools.{}.capacity.static.nodes)",
+        ),
+    ],
+    ids=["room", "full", "larger limit", "restores none", "surge passes", "pause pods give way", "static nodes"],
+)
+def test_a_pool_without_a_gpu_for_a_cache_build_is_said_with_the_sum(
+    pool: dict[str, Any], changes: dict[str, Any], said: str | None
+) -> None:
+    """A build runs beside the servers; pending for want of a GPU it waits for ever, and nothing says so."""
+    raw = stack_settings("dev")
+    (name,) = raw["gpuPools"]
+    raw["gpuPools"][name] |= pool
+    raw["servers"]["gemma"] |= changes
+    stack = settings.parse(raw, REGION)
+    expected = {} if said is None else {"gemma": f"{said.format(name)}: {NO_GPU}"}
+    assert builds_without_room(stack.servers, stack.pools) == expected

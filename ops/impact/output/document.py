@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ops.impact.compare import Impact
-from ops.impact.drift import Drift
+from ops.impact.drift import Cause, Drift
 from ops.impact.leaves import Change
 from ops.impact.limits import Verdict
 from ops.impact.servers.predicted import Starts
@@ -16,11 +16,16 @@ def document(impact: Impact, verdicts: Sequence[Verdict] = ()) -> dict[str, Any]
     """Return the comparison as JSON has it, camelCase, seconds and USD as numbers; null is `not known` or `absent`."""
     return {
         "stack": impact.stack,
+        "refusal": None,
         "base": impact.before,
         "head": impact.after,
         "resources": dict(impact.resources.counts),
         "servers": {it.name: _server(it) for it in impact.servers},
         "drift": [_drift(it) for it in impact.drifts],
+        "systemNodes": [
+            {"group": it.group, "nodes": it.nodes, "causes": [_cause(cause) for cause in it.causes]}
+            for it in impact.system_nodes
+        ],
         "ended": [
             {
                 "type": it.type,
@@ -72,6 +77,8 @@ def _server(it: Server) -> dict[str, Any]:
         if it.pods
         else None,
         "evicted": it.evicted,
+        "weightsToOnboard": it.weights or None,
+        "noRoomToBuild": it.no_room or None,
         "interruptions": [asdict(each) for each in it.interruptions],
         "predicted": {"before": _starts(it.before), "after": _starts(it.after)},
     }
@@ -83,11 +90,12 @@ def _drift(it: Drift) -> dict[str, Any]:
         "atMost": it.at_most,
         "gone": it.gone,
         "window": it.window,
-        "causes": [
-            {"field": cause.field, "nodes": cause.nodes, "change": _change(cause.change) if cause.change else None}
-            for cause in it.causes
-        ],
+        "causes": [_cause(cause) for cause in it.causes],
     }
+
+
+def _cause(it: Cause) -> dict[str, Any]:
+    return {"field": it.field, "nodes": it.nodes, "change": _change(it.change) if it.change else None}
 
 
 def _change(it: Change) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from ops.impact.drift import Cause, Drift
 from ops.impact.leaves import ORDER, Change
 from ops.impact.limits import Verdict
 from ops.impact.output.sentences import bullets, headline
-from ops.impact.output.words import changed, code, seconds
+from ops.impact.output.words import LINES, changed, code, seconds
 from ops.impact.resources import Ended, grouped
 from ops.impact.servers.predicted import Row, differ, rows
 from ops.impact.servers.verdict import Server
@@ -18,6 +18,9 @@ from serving.budget.timeline import STARTS
 
 _SHOWN = 5
 """Lines of one kind before the rest is folded away."""
+
+_ALL = 100
+"""Lines of a text that differ, in the details."""
 
 _WORDS = {
     "create": "created",
@@ -38,7 +41,8 @@ def report(impact: Impact, verdicts: Sequence[Verdict] = ()) -> str:
     lines = [
         f"### What this change does to stack {code(impact.stack)}",
         "",
-        f"From {code(impact.before)} to {code(impact.after)}: {_counts(impact)}. Compared without a cloud.",
+        f"From {code(impact.before)} to {code(impact.after)}: {_counts(impact)}. Compared without a cloud;"
+        " components and providers are not counted.",
         "",
         *_limits(verdicts),
         *_servers(impact),
@@ -76,12 +80,18 @@ def _servers(impact: Impact) -> Iterator[str]:
 
 
 def _drifts(impact: Impact) -> Iterator[str]:
-    if not impact.drifts:
+    if not impact.drifts and not impact.system_nodes:
         return
     yield from ("**Nodes that are replaced**", "")
     for drift in impact.drifts:
         yield f"- pool {code(drift.pool)}: {_how_many(drift)}, {_when(drift)}: {_causes(drift.causes[:3])}" + (
             f" and {len(drift.causes) - 3} more" if len(drift.causes) > 3 else ""
+        )
+    for group in impact.system_nodes:
+        more = f" and {len(group.causes) - 3} more" if len(group.causes) > 3 else ""
+        yield (
+            f"- system nodes {code(group.group)}: all {group.nodes}, with `up`, no server runs there:"
+            f" {_causes(group.causes[:3])}{more}"
         )
     yield ""
 
@@ -102,8 +112,8 @@ def _when(drift: Drift) -> str:
     return f"one at a time, in the window {code(drift.window)}"
 
 
-def _causes(causes: Iterable[Cause]) -> str:
-    return "; ".join(f"{code(it.field)} {changed(it.change)}" if it.change else "the pool goes" for it in causes)
+def _causes(causes: Iterable[Cause], most: int = LINES) -> str:
+    return "; ".join(f"{code(it.field)} {changed(it.change, most)}" if it.change else "the pool goes" for it in causes)
 
 
 def _ended(impact: Impact) -> Iterator[str]:
@@ -155,9 +165,11 @@ def _item(it: Item) -> str:
 def _predictions(impact: Impact) -> Iterator[str]:
     told = [it for it in impact.servers if it.state == "both"]
     moved = [it for it in told if it.before != it.after]
+    new = [it for it in impact.servers if it.state == "new" and it.after]
     if told and not moved:
-        yield from ("**Predicted starts**: the same.", "")
-    for server in [*moved, *(it for it in impact.servers if it.state == "new" and it.after)]:
+        whose = f" of {', '.join(code(it.name) for it in told)}" if new else ""
+        yield from (f"**Predicted starts{whose}**: the same.", "")
+    for server in [*moved, *new]:
         yield from _prediction(server)
 
 
@@ -203,7 +215,9 @@ def _sections(impact: Impact) -> Iterator[tuple[str, list[str]]]:
         if server.pods:
             yield f"Pod template of {code(server.name)}", [_leaf(leaf) for leaf in server.pods.changed]
     for drift in impact.drifts:
-        yield f"Nodes of {code(drift.pool)}", [f"- {_causes([it])} ({it.nodes})" for it in drift.causes]
+        yield f"Nodes of {code(drift.pool)}", [f"- {_causes([it], _ALL)} ({it.nodes})" for it in drift.causes]
+    for group in impact.system_nodes:
+        yield f"System nodes {code(group.group)}", [f"- {_causes([it], _ALL)}" for it in group.causes]
     yield "Replaced and deleted", [_line(it) for it in impact.resources.ended]
 
 
@@ -212,7 +226,7 @@ def _fact(name: str, pair: tuple[JsonValue, JsonValue]) -> str:
 
 
 def _leaf(leaf: Change) -> str:
-    return f"- {code(leaf.path)}" if leaf.path.endswith(ORDER) else f"- {code(leaf.path)} {changed(leaf)}"
+    return f"- {code(leaf.path)}" if leaf.path.endswith(ORDER) else f"- {code(leaf.path)} {changed(leaf, _ALL)}"
 
 
 def _line(it: Ended) -> str:

@@ -19,7 +19,8 @@ def headline(server: Server) -> str:
         return f"{name}: removed; nothing answers at its address any more"
     if server.state == "new":
         after = f" about {server.after.seconds['fresh node']:.0f} s after `up`" if server.after else ""
-        return f"{name}: new; it serves{after} from nothing, and longer until its cache is built"
+        built = ", and longer until its cache is built" if server.restores else ""
+        return f"{name}: new; it serves{after} from nothing{built}"
     if server.untouched:
         return f"{name}: untouched; cache and pods stay"
     return f"{name}: {', '.join(_points(server))}"
@@ -27,6 +28,10 @@ def headline(server: Server) -> str:
 
 def bullets(server: Server, impact: Impact) -> Iterator[str]:
     """Yield a line for each thing that a reviewer has to know of a server that both revisions have."""
+    if server.weights:
+        yield _weights(server, impact)
+    if server.state == "new" and server.restores:
+        yield f"cache: {_first_build(server, impact)}"
     if server.state != "both" or server.untouched:
         return
     if server.cache and server.cache.outcome != "stays":
@@ -43,6 +48,8 @@ def _points(server: Server) -> Iterator[str]:
         yield "another cache, which its candidate had built"
     if server.pods and server.pods.restart:
         yield "pods restart" if server.pods.certain else "pods may restart"
+    if server.cache and server.cache.outcome == "to be built":
+        yield "its cache is still to be built"
     lasting = [it.seconds for it in server.interruptions]
     if None in lasting:
         yield "nothing serves for a time that is not known"
@@ -62,6 +69,11 @@ def _cache(server: Server, cache: Cache, impact: Impact) -> str:
         return f"cache: it keeps none, so every start compiles, as before ({moved})"
     if cache.outcome == "given up":
         return "cache: it keeps none any more, so every start compiles from now on"
+    if cache.outcome == "to be built":
+        if not cache.restores:
+            return "cache: the node keeps one from now on; the first start on each node compiles"
+        build = _first_build(server, impact)
+        return f"cache: the key stays; a fresh node compiles until an archive is in the bucket: {build}"
     if cache.outcome == "built as candidate":
         return (
             f"cache: the key moves ({moved}) to that of its candidate: no cold compile when that was built"
@@ -70,16 +82,36 @@ def _cache(server: Server, cache: Cache, impact: Impact) -> str:
     kept = "nothing of the old one fits"
     if cache.base_stays:
         kept = "the base archive still fits, so torch.compile alone runs again"
-    return f"cache: the key moves ({moved}); {kept}. {_build(server.name, cache, impact)}"
+    return f"cache: the key moves ({moved}); {kept}. {_build(server, cache, impact)}"
 
 
-def _build(server: str, cache: Cache, impact: Impact) -> str:
-    build = f"python -m ops cache build --server {server} --stack {impact.stack}"
+def _build(server: Server, cache: Cache, impact: Impact) -> str:
     if not cache.restores:
         return "It restores none, so the first start on each node compiles"
     if cache.buildable:
-        return f"Build it first: the new engine below `servers.{server}.candidate`, `up`, `{build} --candidate`"
-    return f"No candidate can hold this, so it cannot be built first: `{build}` right after `up`"
+        build = f"`{_command(server, impact)} --candidate`"
+        return f"Build it first: the new engine below `servers.{server.name}.candidate`, `up`, {build}{_room(server)}"
+    return f"No candidate can hold this, so it cannot be built first: {_first_build(server, impact)}"
+
+
+def _first_build(server: Server, impact: Impact) -> str:
+    return f"`{_command(server, impact)}` right after `up`{_room(server)}"
+
+
+def _command(server: Server, impact: Impact) -> str:
+    return f"python -m ops cache build --server {server.name} --stack {impact.stack}"
+
+
+def _room(server: Server) -> str:
+    return f". It finds no GPU: {code(server.no_room, 300)}" if server.no_room else ""
+
+
+def _weights(server: Server, impact: Impact) -> str:
+    return (
+        f"weights: no server had {code(server.weights)} before; unless they are there (`python -m ops preflight --stack"
+        f" {impact.stack}` tells), before `up`: `python -m ops weights onboard --server {server.name} --stack"
+        f" {impact.stack} --repository OWNER/NAME --revision COMMIT`"
+    )
 
 
 def _pods(server: Server, pods: Pods, impact: Impact) -> Iterator[str]:
@@ -108,12 +140,16 @@ def _interruption(it: Interruption, server: Server) -> str:
     }[it.when]
     if it.seconds is None:
         told = "nothing serves for a time that is not known"
-        predicted = "" if it.predicted is None else f" (predicted {it.predicted:.0f} s, and a compile)"
+        ends = f", up to {it.ending:.0f} s for the old pod's end" if it.ending else ""
+        predicted = "" if it.predicted is None else f" (predicted {it.predicted:.0f} s{ends}, and a compile)"
         return f"{told}{predicted}, {when}"
-    longer = it.seconds - (it.predicted or 0.0)
-    compiles = f" + {longer:.0f} s until a cache is built" if longer >= 1 else ""
+    longer = it.seconds - (it.predicted or 0.0) - it.ending
+    until = "until a cache is built" if server.restores else "to compile, once on each node"
+    compiles = f" + {longer:.0f} s {until}" if longer >= 1 else ""
     kind = f" on {server.after.type}" if server.after else ""
-    return f"nothing serves for about {it.seconds:.0f} s ({it.start}{kind}: {it.predicted:.0f} s{compiles}), {when}"
+    ends = f"the old pod ends: up to {it.ending:.0f} s + " if it.ending else ""
+    parts = f"{ends}{it.start}{kind}: {it.predicted:.0f} s{compiles}"
+    return f"nothing serves for about {it.seconds:.0f} s ({parts}), {when}"
 
 
 def _some(changes: list[Change]) -> str:

@@ -101,16 +101,17 @@ def _failure(side: Checkout, arguments: Sequence[str], code: int, said: str) -> 
     command = f"python -m {' '.join(it for it in arguments[:3] if not it.startswith('-'))}"
     lines = [line for line in said.splitlines() if line.strip()]
     if "--secret" in said and code == FAILED_CHECK:
-        return UsageError(f"{side.title}: {said.strip()}")
+        return UsageError(
+            "the stack needs secrets, and a comparison decrypts none: give each with --secret PATH=VALUE (any value"
+            f" does); {side.title} says:\n{said.strip()}"
+        )
     if "Traceback (most recent call last)" in said:
         reason = next((it for it in reversed(lines) if not it.startswith((" ", "This is a bug"))), "no reason")
         text = f"{side.title}: `{command}` crashes: {reason}"
         return RefusedError(text) if side.proposed and code == FAILED_CHECK else UnclearError(text)
     if code == FAILED_CHECK and lines and not _missing(said):
-        if side.proposed:
-            return RefusedError(f"{side.title}: {said.strip()}")
-        first = next((it.strip() for it in lines if it.startswith("  ")), lines[0])
-        return UnclearError(f"cannot compare: {side.title} is refused by its own program: {first}")
+        text = f"{side.title} is refused by its own program:\n{said.strip()}"
+        return RefusedError(text) if side.proposed else UnclearError(f"cannot compare: {text}")
     reason = lines[-1].strip() if lines else f"exit code {code}"
     what = "has no" if _missing(said) or code == USAGE else "cannot run"
     return UnclearError(f"cannot compare: {side.title} {what} `{command}` as it is asked here: {reason}")

@@ -17,8 +17,9 @@ from serving.techniques import TECHNIQUES
 from serving.techniques.cache_restore import CACHE_RESTORE
 from serving.techniques.node_cache import NODE_CACHE
 
-Outcome = Literal["stays", "moves", "built as candidate", "none", "given up"]
+Outcome = Literal["stays", "to be built", "moves", "built as candidate", "none", "given up"]
 """`built as candidate`: the key moves to that of the other revision's candidate, whose cache can be there already.
+`to be built`: the key stays, and the server begins to keep its cache, or to restore it, so that nobody has built one.
 `none`: the server keeps no cache, so every start compiles, before and after. `given up`: it kept one before."""
 
 _CANDIDATE = ("version", "image", "args")
@@ -84,7 +85,7 @@ def cache(
     if kept and not keeps:
         outcome: Outcome = "given up"
     elif old is None or new is None or old.exact == new.exact:
-        outcome = "stays"
+        outcome = "to be built" if beginning(techniques) else "stays"
     elif not keeps:
         outcome = "none"
     else:
@@ -92,16 +93,33 @@ def cache(
     moved = difference(old.facts, new.facts) if old and new else {}
     # what restored nothing before has published nothing
     base_stays = restored and restores and (old is None or new is None or old.base == new.base)
-    longer = None if misses is None else misses.compile if base_stays else misses.all
     return Cache(
         outcome=outcome,
         restores=restores,
         base_stays=base_stays,
         moved=moved,
         buildable=restores and _buildable(server, moved, before, after),
-        longer=longer if outcome == "moves" else {},
+        longer=_longer(outcome, base_stays=base_stays, on_the_node=kept, misses=misses),
         fingerprints=(_fingerprint(old), _fingerprint(new)) if moved and old and new else ("", ""),
     )
+
+
+def _longer(
+    outcome: Outcome, *, base_stays: bool, on_the_node: bool, misses: Misses | None
+) -> Mapping[Start, float] | None:
+    if outcome not in {"moves", "to be built"}:
+        return {}
+    if misses is None:
+        return None
+    if outcome == "moves":
+        return misses.compile if base_stays else misses.all
+    return {start: it for start, it in misses.all.items() if not (on_the_node and start == "restart")}
+
+
+def beginning(techniques: tuple[frozenset[str], frozenset[str]]) -> bool:
+    """Whether a server begins to keep its cache on the node, or to restore it."""
+    was, now = ({NODE_CACHE.name, CACHE_RESTORE.name} & it for it in techniques)
+    return not now <= was
 
 
 def _fingerprint(of: Key) -> str:

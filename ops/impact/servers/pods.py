@@ -34,6 +34,8 @@ class Pods:
     gpus: int
     """Of one pod."""
     pool: str
+    ending: float
+    """Seconds from the old pod's deletion to its end, at most: it has left the Service."""
 
 
 def deployment(plan: Plan, server: str) -> Resource | None:
@@ -72,6 +74,8 @@ def pods(before: Resource, after: Resource, plan: Plan, gone: frozenset[str]) ->
         replicas=(replicas(before), replicas(after)),
         gpus=gpus(after),
         pool=pool(after),
+        # the program sets it for each server, from `shutdown`
+        ending=float(_pod(old).get("terminationGracePeriodSeconds", 0)),
     )
 
 

@@ -151,7 +151,13 @@ def stack() -> Body:
 def settings() -> Body:
     return {
         "gpuPools": {"l40s": {"updateWindow": {"schedule": "0 9 * * sun", "duration": "6h"}}},
-        "servers": {"chat": {"pool": "l40s", "engine": {"version": "1", "maxNumSeqs": 256, "args": {}}}},
+        "servers": {
+            "chat": {
+                "pool": "l40s",
+                "model": {"uri": "s3://models/chat/"},
+                "engine": {"version": "1", "maxNumSeqs": 256, "args": {}},
+            }
+        },
     }
 
 

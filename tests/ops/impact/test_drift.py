@@ -4,8 +4,8 @@ import pytest
 
 from infra.gpu_pools import GPU_RESOURCE
 from ops.impact import drift
-from ops.impact.drift import CLASS_TYPE, CLUSTER_TYPE, POOL_TYPE
-from tests.ops.impact.plans import UNKNOWN, changed, spec
+from ops.impact.drift import CLASS_TYPE, CLUSTER_TYPE, GROUP_TYPE, POOL_TYPE
+from tests.ops.impact.plans import UNKNOWN, changed, resource, spec
 
 WINDOW = "0 9 * * sun UTC for 6h"
 
@@ -166,3 +166,54 @@ IGNORED = {
 
 def test_every_field_that_the_hash_ignores_has_a_rule_of_its_own():
     assert {*drift._REMOVED, *drift._SETS, *drift._NEVER} == IGNORED
+
+
+TEMPLATE_TYPE = "aws:ec2/launchTemplate:LaunchTemplate"
+
+
+def system_nodes(document):
+    """A node group of two with a launch template of its own."""
+    template = resource(TEMPLATE_TYPE, "system", {"ebs": {"volumeSize": 50}})
+    inputs = {"version": "1.36", "scalingConfig": {"desiredSize": 2}, "launchTemplate": {"version": UNKNOWN}}
+    document["resources"] += [
+        template,
+        resource(GROUP_TYPE, "system", inputs, propertyDependencies={"launchTemplate": [template["urn"]]}),
+    ]
+
+
+def larger_disk(document):
+    """The template is updated, and with it the group, which has its version."""
+    template, group = document["resources"][-2:]
+    template["inputs"]["ebs"]["volumeSize"] = 60
+    template["action"] = group["action"] = "update"
+
+
+def upgraded(document):
+    document["resources"][-1].update(action="update")
+    document["resources"][-1]["inputs"]["version"] = "1.37"
+
+
+def scaled(document):
+    document["resources"][-1].update(action="update")
+    document["resources"][-1]["inputs"]["scalingConfig"]["desiredSize"] = 3
+
+
+def replaced(document):
+    larger_disk(document)
+    document["resources"][-1]["action"] = "replace"
+
+
+@pytest.mark.parametrize(
+    ("change", "fields"),
+    [
+        (larger_disk, ["launch template ebs.volumeSize"]),
+        (upgraded, ["node group version"]),
+        (scaled, []),
+        (replaced, []),
+    ],
+    ids=["template", "version", "more of them", "told with what is replaced"],
+)
+def test_system_nodes_go_for_another_template_or_version(change, fields):
+    found = changed(change, before=system_nodes).system_nodes
+    assert [(it.group, it.nodes) for it in found] == ([("system", 2)] if fields else [])
+    assert [cause.field for it in found for cause in it.causes] == fields

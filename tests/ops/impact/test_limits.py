@@ -53,6 +53,7 @@ def test_a_limit_that_means_nothing_is_usage(asked, message):
         ("restart=+5%", 80.8, None),
         ("restart=+5%", 80.9, "restart 77 s -> 80.9 s, more than 80.85 s"),
         ("restart=80s", 80.0, None),
+        ("restart=70s", 77.0, "restart 77 s as before, more than 70 s"),
         ("restart=80s", 81.0, "restart 77 s -> 81 s, more than 80 s"),
         ("restart=+0s", 70.0, None),
         ("wake=+1s", 99.0, None),

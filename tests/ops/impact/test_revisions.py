@@ -157,11 +157,15 @@ This is a bug in the program, not in the stack file.
 """
 WRONG = "the stack file has 1 mistake:\n  network.cidr: wrong\n"
 CRASH = "side: `python -m said` crashes: NameError: name x"
-REFUSED = "cannot compare: side is refused by its own program: network.cidr: wrong"
+REFUSED = f"side is refused by its own program:\n{WRONG.strip()}"
+SECRETS = (
+    "the stack needs secrets, and a comparison decrypts none: give each with --secret PATH=VALUE (any value does);"
+    " side says:\npass --secret x=VALUE"
+)
 ABSENT = "cannot compare: side has no `python -m said` as it is asked here: "
 PROBLEMS = [
-    (WRONG, 1, RefusedError, "side: " + WRONG.strip(), REFUSED),
-    ("pass --secret x=VALUE\n", 1, UsageError, "side: pass --secret x=VALUE", "side: pass --secret x=VALUE"),
+    (WRONG, 1, RefusedError, REFUSED, f"cannot compare: {REFUSED}"),
+    ("pass --secret x=VALUE\n", 1, UsageError, SECRETS, SECRETS),
     (TRACE, 1, RefusedError, CRASH, CRASH),
     ("No such command 'key'.\n", 2, UnclearError, *[f"{ABSENT}No such command 'key'."] * 2),
     ("python: No module named ops\n", 1, UnclearError, *[f"{ABSENT}python: No module named ops"] * 2),

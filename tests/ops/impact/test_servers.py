@@ -178,6 +178,21 @@ def test_what_a_miss_costs_is_unknown_to_another_checkout():
     assert lasting(impact) == [("rollout", "restart", None)]
 
 
+@pytest.mark.parametrize(
+    ("change", "lasts"),
+    [
+        (flag, ("rollout", "restart", 157.0)),
+        (lambda it: spec(it, CLASS_TYPE).update(tags={}), ("drift", "fresh node", 176.0)),
+    ],
+    ids=["rollout", "node"],
+)
+def test_a_rollout_waits_for_the_old_pods_end_and_a_pod_of_another_node_does_not(change, lasts):
+    def ends(document):
+        pod(document)["terminationGracePeriodSeconds"] = 80
+
+    assert lasting(changed(change, before=ends)) == [lasts]
+
+
 def test_the_candidates_cache_is_no_cold_compile():
     impact = changed(
         flag,
