@@ -1,7 +1,7 @@
 """`python -m ops`."""
 
-from ops import streams
+from ops import COMMAND, streams
 from ops.cli import app
 
 streams.fit()
-app(prog_name="python -m ops")
+app(prog_name=COMMAND)

@@ -24,7 +24,7 @@ def policy(stack: StackName = "dev", as_json: Json = False) -> None:
 
     \b
     Example:
-      python -m ops bucket policy --stack prod > policy.json
+      .venv/bin/python -m ops bucket policy --stack prod > policy.json
       aws s3api put-bucket-policy --bucket NAME --policy file://policy.json
     """
     from infra.model_bucket.documents import Owner  # noqa: PLC0415

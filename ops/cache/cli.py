@@ -28,7 +28,7 @@ def key(
 
     \b
     Example, does this change cost a cold compile?
-      python -m ops cache key --server gemma --diff main
+      .venv/bin/python -m ops cache key --server gemma --diff main
     """
     from ops.cache.key import document, explanation  # noqa: PLC0415
     from ops.stack.stack_file import at_revision, read  # noqa: PLC0415
@@ -55,7 +55,7 @@ def build(
 
     \b
     Example, before a release:
-      python -m ops cache build --server gemma --candidate
+      .venv/bin/python -m ops cache build --server gemma --candidate
     """
     from ops.cache.build import prepared, verdict  # noqa: PLC0415
     from ops.cache.cost import cost  # noqa: PLC0415
@@ -97,8 +97,8 @@ def verify(
 
     \b
     Example, of the newest pod, or of a log that you have:
-      python -m ops cache verify --server gemma
-      kubectl logs POD --all-containers | python -m ops cache verify --server gemma --log -
+      .venv/bin/python -m ops cache verify --server gemma
+      kubectl logs POD --all-containers | .venv/bin/python -m ops cache verify --server gemma --log -
     """
     from ops.cache.verify import document, read_file, read_pod, verdict  # noqa: PLC0415
     from ops.cluster.access import connected  # noqa: PLC0415
@@ -126,7 +126,7 @@ def list_(stack: StackName = "dev", as_json: Json = False) -> None:
 
     \b
     Example:
-      python -m ops cache ls --stack prod
+      .venv/bin/python -m ops cache ls --stack prod
     """
     from ops.cache.shelf import described, table  # noqa: PLC0415
     from ops.cache.users import neighbours  # noqa: PLC0415
@@ -162,7 +162,7 @@ def prune(
 
     \b
     Example:
-      python -m ops cache prune --unused
+      .venv/bin/python -m ops cache prune --unused
     """
     from ops.cache.prune import document, remove, table, total  # noqa: PLC0415
     from ops.cache.spare import in_use_spared  # noqa: PLC0415

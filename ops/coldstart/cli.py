@@ -48,7 +48,7 @@ def run(
 
     It says first what it deletes and what that costs, and asks. Ctrl-C puts back what was provoked.
 
-    Example: python -m ops coldstart run --server gemma --situation restart --repeat 3 --output starts.jsonl
+    Example: .venv/bin/python -m ops coldstart run --server gemma --situation restart --repeat 3 --output starts.jsonl
     """
     from ops.cluster.access import connected  # noqa: PLC0415
     from ops.coldstart.measure.run import Order, measured, told  # noqa: PLC0415

@@ -33,7 +33,7 @@ def diagram(
 
     From the resources of its preview, which runs with an offline cloud: no account is asked.
 
-    Example: python -m ops diagram --stack dev --output dev.svg
+    Example: .venv/bin/python -m ops diagram --stack dev --output dev.svg
     """
     from ops.diagram.picture import document, svg  # noqa: PLC0415
     from ops.diagram.plan_file import asked_secrets, previewed, read  # noqa: PLC0415

@@ -53,7 +53,7 @@ def plan(
 
     \b
     Example:
-      python -m ops idle plan --server gemma --intervals lognormal:median=20m,p90=3h --penalty 0.001 --spot-price 1.2
+      .venv/bin/python -m ops idle plan --server gemma --intervals exponential:mean=2h --penalty 0.001 --spot-price 1.2
     """  # noqa: D301 - \b is Typer's: the lines below stay as they are
     from ops.coldstart.reading import records  # noqa: PLC0415
     from ops.failures import UsageError  # noqa: PLC0415
@@ -91,7 +91,7 @@ def status(stack: StackName = "dev", kubeconfig: Kubeconfig = None, as_json: Jso
 
     \b
     Example:
-      python -m ops idle status --stack prod
+      .venv/bin/python -m ops idle status --stack prod
     """  # noqa: D301 - \b is Typer's
     from ops.cluster.access import connected  # noqa: PLC0415
     from ops.idle.status.look import looked  # noqa: PLC0415

@@ -55,7 +55,7 @@ def impact(
     Two revisions of program and stack file are compared without a cloud, as Markdown: cold compiles, pods that restart
     and for how long nothing serves, nodes that drift, what is replaced, costs, predicted starts.
 
-    Example: python -m ops impact --base "$(git merge-base origin/main HEAD)" --fail-on cold-compile
+    Example: .venv/bin/python -m ops impact --base "$(git merge-base origin/main HEAD)" --fail-on cold-compile
     """
     from ops.failures import RefusedError, UnclearError, broken_program  # noqa: PLC0415
     from ops.impact.output.refusal import refusal  # noqa: PLC0415

@@ -35,7 +35,7 @@ def try_(
     Through the API server to a pod that is ready, with the token that a client would show. Exit code 1: no pod is
     ready, or the answer is none (empty, garbage, aborted, cut). 3: no rights, no answer, not now.
 
-    Example: python -m ops try --server gemma --prompt "Hello?"
+    Example: .venv/bin/python -m ops try --server gemma --prompt "Hello?"
     """
     from ops.cluster.access import connected  # noqa: PLC0415
     from ops.failures import FAILED_CHECK, OK  # noqa: PLC0415
@@ -79,7 +79,7 @@ def status(
     --check ends with 1 when a pod sleeps while requests wait, or the node of a Spot-first pool has been on demand for
     longer than --max-fallback, and with 3 when only something could not be read.
 
-    Example: python -m ops status --check --max-fallback 4h
+    Example: .venv/bin/python -m ops status --check --max-fallback 4h
     """
     from ops.cluster.access import connected  # noqa: PLC0415
     from ops.failures import FAILED_CHECK, OK, UNCLEAR  # noqa: PLC0415
@@ -119,7 +119,7 @@ def sleep(
 
     Waits for that. Its GPU memory is free then, its node costs on. Exit code 1: it stays awake, and the line says why.
 
-    Example: python -m ops sleep --server gemma --stay
+    Example: .venv/bin/python -m ops sleep --server gemma --stay
     """
     _order(server, stack, "sleep", pod=pod, stay=stay, yes=yes, kubeconfig=kubeconfig, as_json=as_json)
 
@@ -137,7 +137,7 @@ def wake(
 
     Also one that was told to stay asleep. Exit code 1: the engine does not wake, and the line says why.
 
-    Example: python -m ops wake --server gemma
+    Example: .venv/bin/python -m ops wake --server gemma
     """
     _order(server, stack, "wake", pod=pod, stay=False, yes=yes, kubeconfig=kubeconfig, as_json=as_json)
 

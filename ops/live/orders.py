@@ -12,6 +12,7 @@ from typing import Any, Literal
 import typer
 
 from infra.naming import ONBOARDING
+from ops import COMMAND
 from ops.cluster.api import Cluster
 from ops.cluster.jobs import template
 from ops.cluster.tunnel import connection
@@ -200,7 +201,7 @@ class _Orders:
         if not said:
             return "nothing was ordered"
         back = "wake" if self._verb == "sleep" else "sleep"
-        return f"the order to {self._verb} {' and '.join(said)}; back: python -m ops {back} --server {server}"
+        return f"the order to {self._verb} {' and '.join(said)}; back: {COMMAND} {back} --server {server}"
 
     def _given_up(self, state: Mapping[str, Any]) -> str:
         """Return why the agent does not carry the order out any more; empty: it does."""
@@ -244,7 +245,7 @@ def _consent(
     running = sum(state["inFlight"] for name, state in states.items() if name in names)
     lines = [
         f"{title}: to sleep when what runs has ended ({running} requests, at most {its.drain_seconds} s, else awake)",
-        f"until then and afterwards requests wait {its.hold_seconds} s and are refused, until python -m ops wake"
+        f"until then and afterwards requests wait {its.hold_seconds} s and are refused, until {COMMAND} wake"
         f" --server {server}"
         if stay
         else "the next request wakes it, in about a second",

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ops import COMMAND
 from ops.failures import UsageError
 from ops.live.state import Standing
 from ops.terminal import columns, echo
@@ -131,7 +132,7 @@ def failed(rows: Sequence[Row], most_fallback: float, asked: str) -> Iterator[st
         waiting = (row.waiting or 0) + (row.held or 0)
         if row.standing.word == "asleep" and waiting:
             count = "1 request waits" if waiting == 1 else f"{waiting} requests wait"
-            yield f"servers.{row.server}: pod {row.pod} sleeps and {count}: python -m ops wake --server {row.server}"
+            yield f"servers.{row.server}: pod {row.pod} sleeps and {count}: {COMMAND} wake --server {row.server}"
         if row.fallback and row.node and row.node.age > most_fallback:
             yield (
                 f"servers.{row.server}: node {row.node.name} has been an on-demand fall-back for"

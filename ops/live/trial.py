@@ -8,6 +8,7 @@ from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any
 
+from ops import COMMAND
 from ops.cluster.api import Body, Cluster
 from ops.cluster.tunnel import connection
 from ops.failures import Failure, RefusedError, UnclearError
@@ -217,9 +218,7 @@ def _refuse_sleeper(title: str, name: str, state: dict[str, Any], server: str, *
             f"{title}: pod {name} is {state['state']}, and --direct passes by who would wake it: without, it wakes"
         )
     if state.get("stay") and state["state"] == "asleep":
-        raise RefusedError(
-            f"{title}: pod {name} is asleep and no request wakes it: python -m ops wake --server {server}"
-        )
+        raise RefusedError(f"{title}: pod {name} is asleep and no request wakes it: {COMMAND} wake --server {server}")
 
 
 def _refuse_gone(cluster: Cluster, namespace: str, pod: Body, fault: str) -> None:

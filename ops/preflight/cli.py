@@ -30,7 +30,7 @@ def preflight(
     It only reads.
     A failed check is exit code 1; without one, what could not be told is 3. A warning alone is 0.
 
-    Example: python -m ops preflight --stack prod --only quotas --only images
+    Example: .venv/bin/python -m ops preflight --stack prod --only quotas --only images
     """
     from ops.failures import UsageError  # noqa: PLC0415
     from ops.preflight.asking import Asked, Aws  # noqa: PLC0415

@@ -35,7 +35,7 @@ def onboard(
 
     \b
     Example:
-      python -m ops weights onboard --server gemma --repository nvidia/Gemma-4-31B-IT-NVFP4 --revision COMMIT --wait
+      .venv/bin/python -m ops weights onboard --server gemma --repository OWNER/NAME --revision COMMIT --wait
     """
     from ops.cluster.access import connected  # noqa: PLC0415
     from ops.cluster.follow import made, told  # noqa: PLC0415
@@ -78,7 +78,7 @@ def verify(
 
     \b
     Example:
-      python -m ops weights verify --server gemma --deep --yes
+      .venv/bin/python -m ops weights verify --server gemma --deep --yes
     """
     from ops.cluster.access import connected  # noqa: PLC0415
     from ops.cluster.follow import told  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""`python -m ops` in a folder of its own, before a real API server and a local AWS."""
+"""`.venv/bin/python -m ops` in a folder of its own, before a real API server and a local AWS."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def test_signs_that_the_locale_lacks_are_written_as_ascii(monkeypatch):
 
 def test_the_module_is_the_program():
     done = ran("-m", "ops", "--help")
-    assert done.stdout.startswith("Usage: python -m ops [OPTIONS] COMMAND [ARGS]...\n")
+    assert done.stdout.startswith("Usage: .venv/bin/python -m ops [OPTIONS] COMMAND [ARGS]...\n")
 
 
 ONBOARD = ("weights", "onboard", "--server", "gemma", "--repository", "a/b", "--revision", "0" * 40)

@@ -32,7 +32,7 @@ def report(
 
     And what each step gained. Load runs never count as an improvement. Exit code 1: the files hold no start.
 
-    Example: python -m ops coldstart report starts.jsonl --html report.html --markdown -
+    Example: .venv/bin/python -m ops coldstart report starts.jsonl --html report.html --markdown -
     """
     from ops.coldstart.report import document  # noqa: PLC0415
     from ops.coldstart.report.markdown import markdown as as_markdown  # noqa: PLC0415
@@ -70,7 +70,7 @@ def refit(files: Files, as_json: Json = False) -> None:
 
     Beside today's. Starts of a cluster count that took everything cached from caches and did not restart.
 
-    Example: python -m ops coldstart refit starts.jsonl
+    Example: .venv/bin/python -m ops coldstart refit starts.jsonl
     """
     from ops.coldstart.report.refit import document, refitted, table  # noqa: PLC0415
     from ops.failures import RefusedError  # noqa: PLC0415

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ops import COMMAND
 from ops.impact.compare import Impact
 from ops.impact.leaves import ORDER, Change
 from ops.impact.output.words import changed, code
@@ -77,7 +78,7 @@ def _cache(server: Server, cache: Cache, impact: Impact) -> str:
     if cache.outcome == "built as candidate":
         return (
             f"cache: the key moves ({moved}) to that of its candidate: no cold compile when that was built"
-            " (`python -m ops cache ls`)"
+            f" (`{COMMAND} cache ls`)"
         )
     kept = "nothing of the old one fits"
     if cache.base_stays:
@@ -99,7 +100,7 @@ def _first_build(server: Server, impact: Impact) -> str:
 
 
 def _command(server: Server, impact: Impact) -> str:
-    return f"python -m ops cache build --server {server.name} --stack {impact.stack}"
+    return f"{COMMAND} cache build --server {server.name} --stack {impact.stack}"
 
 
 def _room(server: Server) -> str:
@@ -108,8 +109,8 @@ def _room(server: Server) -> str:
 
 def _weights(server: Server, impact: Impact) -> str:
     return (
-        f"weights: no server had {code(server.weights)} before; unless they are there (`python -m ops preflight --stack"
-        f" {impact.stack}` tells), before `up`: `python -m ops weights onboard --server {server.name} --stack"
+        f"weights: no server had {code(server.weights)} before; unless they are there (`{COMMAND} preflight"
+        f" --stack {impact.stack}` tells), before `up`: `{COMMAND} weights onboard --server {server.name} --stack"
         f" {impact.stack} --repository OWNER/NAME --revision COMMIT`"
     )
 

@@ -10,6 +10,7 @@ import yaml
 from pydantic import JsonValue
 
 import settings
+from ops import COMMAND
 from ops.failures import RefusedError, UnclearError, UsageError
 from ops.impact import plan
 from ops.impact.plan import Plan
@@ -103,7 +104,7 @@ def _key(side: Checkout, arguments: Sequence[str]) -> Key:
         document = json.loads(out)
         return Key(exact=document["exact"], base=document["base"], facts=dict(document["facts"]))
     except (ValueError, KeyError, TypeError) as error:
-        raise UnclearError(f"{side.title}: `python -m ops cache key --json` has another form: {error!r}") from None
+        raise UnclearError(f"{side.title}: `{COMMAND} cache key --json` has another form: {error!r}") from None
 
 
 def _tree(side: Checkout, stack: str) -> Mapping[str, Any]:

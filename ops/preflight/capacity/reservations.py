@@ -1,6 +1,7 @@
 """Whether the capacity reservations that pools name are there, open, and of a kind and place that nodes can use."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from infra.gpu_pools import GpuPool
@@ -22,17 +23,23 @@ def check(asked: Asked) -> Iterator[Finding]:
         yield ok("-", "no pool names a reservation")
     for name, ids in named.items():
         for each in ids:
-            there = answer(
+            there: list[Mapping[str, Any]] | NoAnswer = answer(
                 "ec2:DescribeCapacityReservations",
-                lambda each=each: ec2.describe_capacity_reservations(CapacityReservationIds=[each])[
-                    "CapacityReservations"
-                ],
+                partial(described, ec2, each),
                 absent={"InvalidCapacityReservationId.NotFound": [], "InvalidCapacityReservationId.Malformed": []},
             )
             if isinstance(there, NoAnswer):
                 yield there.about(f"{name} {each}")
             else:
                 yield finding(name, settings.pools[name], settings.network.zones, each, there)
+
+
+def described(ec2: Any, reservation: str) -> list[Mapping[str, Any]]:
+    """Return what EC2 says of one reservation."""
+    found: list[Mapping[str, Any]] = ec2.describe_capacity_reservations(CapacityReservationIds=[reservation])[
+        "CapacityReservations"
+    ]
+    return found
 
 
 def finding(

@@ -6,6 +6,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from infra.model_bucket import ModelBucketSettings
+from ops import COMMAND
 from ops.cache.shelf import bucket_of
 from ops.preflight.asking import Asked, NoAnswer, answer, code_of
 from ops.preflight.finding import Finding, fail, ok, unknown, warn
@@ -97,7 +98,7 @@ def model_finding(name: str, stack: Stack, there: bool | NoAnswer, *, to_come: b
     if there:
         return ok(subject, f"{uri}{MARKER} is there")
     onboard = (
-        f"python -m ops weights onboard --stack {stack.name} --server {name} --repository OWNER/NAME --revision COMMIT"
+        f"{COMMAND} weights onboard --stack {stack.name} --server {name} --repository OWNER/NAME --revision COMMIT"
     )
     if to_come:
         return warn(subject, f"{uri} is still to be filled", f"after `pulumi up`: {onboard}")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.ops.test_stack_file import git
+from tests.ops.stack.test_stack_file import git
 from tests.serving.cache_key.servers import exact, server
 
 

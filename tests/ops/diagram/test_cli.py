@@ -129,5 +129,5 @@ def test_help_needs_none_of_the_sdks():
     )
     done = ran("-c", script)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Example: python -m ops diagram --stack dev --output dev.svg" in done.stdout
+    assert "Example: .venv/bin/python -m ops diagram --stack dev --output dev.svg" in done.stdout
     assert done.stdout.splitlines()[-1] == "loaded:"

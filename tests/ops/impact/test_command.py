@@ -174,7 +174,7 @@ def test_help_needs_none_of_the_sdks():
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("Usage: ")
-    assert "Example: python -m ops impact --base " in done.stdout
+    assert "Example: .venv/bin/python -m ops impact --base " in done.stdout
     assert done.stdout.splitlines()[-1] == "loaded:"
 
 

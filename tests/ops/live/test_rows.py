@@ -29,7 +29,7 @@ def lines(*rows, most=2 * HOUR):
 )
 def test_a_sleeper_that_requests_wait_for_fails_the_check(held, waiting, said):
     assert lines(row("asleep", held=held, waiting=waiting)) == [
-        f"servers.gemma: pod gemma-a sleeps and {said}: python -m ops wake --server gemma"
+        f"servers.gemma: pod gemma-a sleeps and {said}: .venv/bin/python -m ops wake --server gemma"
     ]
 
 

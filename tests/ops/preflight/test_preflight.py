@@ -158,7 +158,7 @@ def test_help_needs_none_of_the_sdks_and_has_an_example():
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Example: python -m ops preflight --stack prod" in done.stdout
+    assert "Example: .venv/bin/python -m ops preflight --stack prod" in done.stdout
     assert [name for name in ALL if name not in done.stdout] == []
     assert done.stdout.splitlines()[-1] == "loaded:"
 

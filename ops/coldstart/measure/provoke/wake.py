@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from ops import COMMAND
 from ops.cluster.api import Body
 from ops.coldstart.measure.provoke import Say
 from ops.coldstart.measure.put_back import Promise, PutBack
@@ -78,7 +79,7 @@ class Wake:
             state = agent.state()
             if state.get("stay"):
                 raise RefusedError(
-                    f"pod {name}: was told to stay asleep, perhaps for another server on its GPU: python -m ops wake"
+                    f"pod {name}: was told to stay asleep, perhaps for another server on its GPU: {COMMAND} wake"
                     f" --server {self.target.server.name} --stack {self.target.server.stack.name} --pod {name} first"
                 )
             if state["state"] == "asleep":
@@ -101,7 +102,7 @@ class Wake:
 
     def _promise(self, back: PutBack, what: str, order: str, give: Callable[[Agent], object]) -> Promise:
         name, server = self.pod["metadata"]["name"], self.target.server
-        by_hand = f"python -m ops {order} --server {server.name} --stack {server.stack.name} --pod {name} --yes"
+        by_hand = f"{COMMAND} {order} --server {server.name} --stack {server.stack.name} --pod {name} --yes"
 
         def act() -> None:
             # in a connection of its own: the one of the measurement has ended by then

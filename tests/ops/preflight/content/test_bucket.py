@@ -9,7 +9,7 @@ from tests.ops.preflight.cloud import Refusal
 NAME = "vllm-eks-dev-models-000000000000"
 URI = f"s3://{NAME}/models/gemma-4-31b-it-nvfp4/r1/"
 MODEL = "servers.gemma.model"
-ONBOARD = "python -m ops weights onboard --stack dev --server gemma --repository OWNER/NAME --revision COMMIT"
+ONBOARD = ".venv/bin/python -m ops weights onboard --stack dev --server gemma --repository OWNER/NAME --revision COMMIT"
 NONE, FORBIDDEN = Refusal("404", "Not Found", 404), Refusal("403", "Forbidden", 403)
 
 

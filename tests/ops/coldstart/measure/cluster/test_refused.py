@@ -165,5 +165,5 @@ def test_help_has_an_example_and_needs_no_sdk():
         cwd=ROOT,
         check=True,
     )
-    assert "Example: python -m ops coldstart run --server gemma" in done.stdout
+    assert "Example: .venv/bin/python -m ops coldstart run --server gemma" in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"

@@ -148,8 +148,8 @@ def test_a_server_that_was_told_to_stay_asleep_is_left_so():
     with pytest.raises(RefusedError) as caught:
         measured(agent)
     assert str(caught.value) == (
-        "pod p: was told to stay asleep, perhaps for another server on its GPU: python -m ops wake --server gemma"
-        " --stack dev --pod p first"
+        "pod p: was told to stay asleep, perhaps for another server on its GPU: .venv/bin/python -m ops wake"
+        " --server gemma --stack dev --pod p first"
     )
     assert agent.orders == []
 

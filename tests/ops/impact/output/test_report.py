@@ -9,7 +9,7 @@ from ops.impact.output.report import report
 from ops.impact.output.words import code, value
 from ops.impact.plan import DEPLOYMENT
 from tests.ops.impact.plans import PREFIX, changed, key, pod, predicted, resource, server, spec
-from tests.ops.impact.test_servers import MISSES, flag, keeps, two
+from tests.ops.impact.servers.test_servers import MISSES, flag, keeps, two
 
 
 def everything(document):
@@ -54,17 +54,18 @@ providers are not counted.
 
 - **`chat`**: cold compile, pods restart, nothing serves for up to 214 s
   - cache: the key moves (`flag.max-num-seqs` `256` -> `512`); the base archive still fits, so torch.compile alone \
-runs again. No candidate can hold this, so it cannot be built first: `python -m ops cache build --server chat --stack \
-dev` right after `up`
+runs again. No candidate can hold this, so it cannot be built first: `.venv/bin/python -m ops cache build \
+--server chat --stack dev` right after `up`
   - pods: `spec.containers[vllm].args[--max-num-seqs]` `256` -> `512`
   - nothing serves for about 121 s (restart on g6e.2xlarge: 77 s + 44 s until a cache is built), at the rollout, which \
 ends the old pods first
   - nothing serves for about 214 s (fresh node on g6e.2xlarge: 170 s + 44 s until a cache is built), once more for \
 each replacement of its node
 - **`more`**: new; it serves about 176 s after `up` from nothing, and longer until its cache is built
-  - weights: no server had `s3://models/more/` before; unless they are there (`python -m ops preflight --stack dev` \
-tells), before `up`: `python -m ops weights onboard --server more --stack dev --repository OWNER/NAME --revision COMMIT`
-  - cache: `python -m ops cache build --server more --stack dev` right after `up`
+  - weights: no server had `s3://models/more/` before; unless they are there (`.venv/bin/python -m ops preflight \
+--stack dev` tells), before `up`: `.venv/bin/python -m ops weights onboard --server more --stack dev \
+--repository OWNER/NAME --revision COMMIT`
+  - cache: `.venv/bin/python -m ops cache build --server more --stack dev` right after `up`
 
 **Nodes that are replaced**
 
@@ -210,11 +211,11 @@ def test_a_candidate_is_named_where_one_can_be_built_and_where_it_was():
     assert lines(flag, "cache:", **asked) == [
         "  - cache: the key moves (`engine.version` `1` -> `2`); the base archive still fits, so torch.compile alone"
         " runs again. Build it first: the new engine below `servers.chat.candidate`, `up`,"
-        " `python -m ops cache build --server chat --stack dev --candidate`"
+        " `.venv/bin/python -m ops cache build --server chat --stack dev --candidate`"
     ]
     assert lines(flag, "cache:", **asked, candidates={"chat": f"{PREFIX}new/"}) == [
         "  - cache: the key moves (`engine.version` `1` -> `2`) to that of its candidate: no cold compile when that was"
-        " built (`python -m ops cache ls`)"
+        " built (`.venv/bin/python -m ops cache ls`)"
     ]
 
 

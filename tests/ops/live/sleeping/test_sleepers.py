@@ -44,7 +44,9 @@ def test_a_sleeper_that_is_to_stay_so_is_not_asked(run, sleeper):
     until(lambda: pod.state == "asleep")
     code, out, err = run("try")
     assert (code, out, pod.state) == (1, "", "asleep")
-    assert err == ("servers.gemma: pod gemma-0 is asleep and no request wakes it: python -m ops wake --server gemma\n")
+    assert err == (
+        "servers.gemma: pod gemma-0 is asleep and no request wakes it: .venv/bin/python -m ops wake --server gemma\n"
+    )
 
 
 def test_a_sleeping_engine_is_never_asked_past_its_agent(run, sleeper, monkeypatch):
@@ -87,7 +89,7 @@ def test_status_says_since_when_it_sleeps_and_that_requests_wait(run, sleeper):
     assert (0 <= found["stateSeconds"] < 10, found["unseen"]) == (True, [])
     assert code == 1
     assert err.splitlines()[-1] == (
-        "servers.gemma: pod gemma-0 sleeps and 1 request waits: python -m ops wake --server gemma"
+        "servers.gemma: pod gemma-0 sleeps and 1 request waits: .venv/bin/python -m ops wake --server gemma"
     )
     assert run("wake", "--yes")[0] == 0
     assert waits.join().status == 200

@@ -7,7 +7,7 @@ from ops.impact.drift import CLASS_TYPE
 from ops.impact.limits import RULES, parse, verdicts
 from ops.impact.plan import DEPLOYMENT
 from tests.ops.impact.plans import changed, key, predicted, resource, spec
-from tests.ops.impact.test_servers import MISSES, flag, keeps
+from tests.ops.impact.servers.test_servers import MISSES, flag, keeps
 
 
 def said(change, *limits, **more):

@@ -3,10 +3,10 @@
 from ops.impact.drift import CLASS_TYPE
 from ops.impact.output.report import report
 from serving.server.demand import build_path
+from tests.ops.impact.output.test_report import KEYS, lines
 from tests.ops.impact.plans import changed, pod, predicted, server, spec
-from tests.ops.impact.test_drift import larger_disk, system_nodes
-from tests.ops.impact.test_report import KEYS, lines
-from tests.ops.impact.test_servers import MISSES, flag, keeps
+from tests.ops.impact.servers.test_drift import larger_disk, system_nodes
+from tests.ops.impact.servers.test_servers import MISSES, flag, keeps
 
 
 def test_user_data_is_told_by_its_lines_in_the_short_part_and_all_of_them_in_the_details():
@@ -33,9 +33,10 @@ def new(techniques="node-cache,cache-restore", model="s3://models/more/", warned
 def test_a_new_server_says_how_its_weights_and_its_cache_come():
     assert "  - weights: no server had `s3://models/more/` before; " in new()
     assert (
-        "python -m ops weights onboard --server more --stack dev --repository OWNER/NAME --revision COMMIT`\n" in new()
+        ".venv/bin/python -m ops weights onboard --server more --stack dev --repository OWNER/NAME --revision COMMIT`\n"
+        in new()
     )
-    assert "  - cache: `python -m ops cache build --server more --stack dev` right after `up`\n" in new()
+    assert "  - cache: `.venv/bin/python -m ops cache build --server more --stack dev` right after `up`\n" in new()
     assert "weights:" not in new(model="s3://models/chat/")
 
 

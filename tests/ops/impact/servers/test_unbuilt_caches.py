@@ -5,7 +5,7 @@ import pytest
 from infra.gpu_pools import POOL_LABEL
 from ops.impact.compare import unfilled
 from tests.ops.impact.plans import changed, pod, side, stack
-from tests.ops.impact.test_servers import MISSES, SECONDS, chat, keeps, lasting
+from tests.ops.impact.servers.test_servers import MISSES, SECONDS, chat, keeps, lasting
 
 
 @pytest.mark.parametrize(

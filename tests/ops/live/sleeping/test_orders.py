@@ -48,7 +48,7 @@ def test_stay_is_until_somebody_wakes_it(order, sleeper):
     code, out, err = order("sleep", "--stay", "--yes", "--json")
     (found,) = json.loads(out)
     assert (code, found["pod"], found["state"], found["problem"]) == (0, "gemma-0", "asleep", None)
-    assert "until python -m ops wake --server gemma" in err
+    assert "until .venv/bin/python -m ops wake --server gemma" in err
     assert pod.control("/state")["stay"] is True
     assert order("wake", "--yes")[0] == 0
     assert pod.control("/state")["stay"] is False
@@ -136,7 +136,7 @@ def test_Ctrl_C_says_that_the_order_stands_and_how_to_take_it_back(order, sleepe
     monkeypatch.setattr(orders._Orders, "awaited", interrupted)
     code, out, err = order("sleep", "--yes")
     assert (code, out) == (130, "")
-    assert err.endswith("\nthe order to sleep stands for gemma-0; back: python -m ops wake --server gemma\n")
+    assert err.endswith("\nthe order to sleep stands for gemma-0; back: .venv/bin/python -m ops wake --server gemma\n")
     until(lambda: pod.state == "asleep")
 
 
@@ -152,7 +152,7 @@ def test_an_agent_that_is_gone_in_the_middle_is_a_doubt_that_names_what_was_orde
     code, out, err = order("sleep", "--yes")
     assert (code, out) == (3, "")
     assert "port 8003: error forwarding port 8003 to pod gemma-0/" in err
-    assert err.endswith("\nthe order to sleep stands for gemma-0; back: python -m ops wake --server gemma\n")
+    assert err.endswith("\nthe order to sleep stands for gemma-0; back: .venv/bin/python -m ops wake --server gemma\n")
 
 
 def test_a_pod_that_is_gone_is_a_refusal(order, sleeper, stand):
@@ -234,5 +234,7 @@ def test_Ctrl_C_while_the_order_is_on_its_way_says_that_it_may_have_arrived(orde
     monkeypatch.setattr(orders.Agent, "sleep", sleep)
     code, out, err = order("sleep", "--yes")
     assert (code, out) == (130, "")
-    assert err.endswith("\nthe order to sleep may have reached gemma-0; back: python -m ops wake --server gemma\n")
+    assert err.endswith(
+        "\nthe order to sleep may have reached gemma-0; back: .venv/bin/python -m ops wake --server gemma\n"
+    )
     until(lambda: pod.state == "asleep")
