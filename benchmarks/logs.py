@@ -20,7 +20,7 @@ REQUESTS = (
     "(APIServer pid=2198) INFO 11-29 16:36:36 [loggers.py:310] Engine 000: Avg prompt throughput: 8.4 tokens/s,"
     " Avg generation throughput: 34.1 tokens/s, Running: 0 reqs, Waiting: 0 reqs\n"
 )
-PARSE = "import sys; from ops.coldstart.parse import parsed; print(parsed(sys.argv[1], 'restart', None).total)"
+PARSE = ("-m", "ops", "coldstart", "parse")
 
 
 def ran(*arguments: str) -> float:
@@ -38,8 +38,8 @@ def main(megabytes: int) -> None:
             for _ in range(megabytes):
                 file.write(REQUESTS * (10**6 // len(REQUESTS)))
         empty.write_text(START.read_text())
-        alone = statistics.median(ran("-c", PARSE, str(empty)) for _ in range(3))
-        whole = statistics.median(ran("-c", PARSE, str(log)) for _ in range(3))
+        alone = statistics.median(ran(*PARSE, str(empty)) for _ in range(3))
+        whole = statistics.median(ran(*PARSE, str(log)) for _ in range(3))
         size = log.stat().st_size / 10**6
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"parse of {size:.0f} MB: {whole - alone:.2f} s over an empty log's {alone:.2f} s: "

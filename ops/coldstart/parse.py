@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from ops.coldstart.dumps import objects, start_of
 from ops.coldstart.log import EngineStart, read_bytes
+from ops.coldstart.log.read import RESTORED
 from ops.coldstart.measure.seen.fold import folded, is_new
 from ops.coldstart.measure.seen.start import Seen
 from ops.coldstart.measure.written import record as measured
@@ -36,7 +37,7 @@ LATE = 60.0
 
 UNSAID = "nobody says what was there before: counted as a restart; --situation says it"
 
-_RESTORED = re.compile(rb"cache-restore: outcome=[^\n]*")
+_RESTORED = re.compile(RESTORED.encode() + rb"[^\n]*")
 
 
 def parsed(

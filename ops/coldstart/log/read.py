@@ -12,12 +12,12 @@ from re import Match
 
 from ops.coldstart.log.lines import Clock, Line, Stamps, before, chunks, first_of, head, matching, stamped
 from ops.coldstart.log.markers import KERNELS_FIRST, VERSIONS, Name
+from ops.coldstart.log.spans import spans
 from ops.coldstart.log.start import EngineStart
-from ops.coldstart.record import Compile, Span
+from ops.coldstart.record import Compile
 from ops.failures import UnclearError
 from ops.programs import ENGINE_TEXTS, Start, Texts
 from ops.terminal import plain
-from serving.budget.timeline import Phase
 
 MARKERS = VERSIONS["0.33.0"]
 """While it is read nobody knows of which version a log is; so far all print the same."""
@@ -25,6 +25,9 @@ MARKERS = VERSIONS["0.33.0"]
 _FIRST: frozenset[Name] = frozenset({"version", "loading", "listening soon", "serving"})
 """Markers of which the first one counts: of a beginning, and of the server, which is one."""
 
+
+RESTORED = "cache-restore: outcome="
+"""Of the container that runs before the engine."""
 
 _ERROR = re.compile(r"(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*Error: .{1,200}")
 """The last line of a traceback."""
@@ -34,9 +37,6 @@ _LONGEST = 86400.0
 
 _SET_BACK = 2.0
 """Seconds by which lines may be out of order: several processes write, some with stamps of whole seconds."""
-
-_Bound = tuple[Phase, float | None, float | None]
-"""A phase, when it begins at the earliest, and its end; None: nothing shows that."""
 
 _SAID: Mapping[str, Name] = {
     "weights": "weights read",
@@ -66,6 +66,8 @@ class _Marks:
     wakes: list[tuple[float, float]] = field(default_factory=list)
     cached: list[str] = field(default_factory=list)
     """Lines that speak of torch.compile's cache."""
+    mixed: bool = False
+    """Another container speaks in it, and nobody says whose lines are whose."""
     error: str = ""
     """The last line of a traceback; empty: there is none."""
 
@@ -108,7 +110,7 @@ def read_bytes(pieces: Iterable[bytes], version: str | None = None) -> EngineSta
         UnclearError: there is no start in it, or one of a version that nobody has read.
     """
     texts = {text for it in MARKERS.values() for text in it.texts}
-    texts |= {"Error: ", *(text for it in ENGINE_TEXTS.values() for text in _literals(it))}
+    texts |= {RESTORED, "Error: ", *(text for it in ENGINE_TEXTS.values() for text in _literals(it))}
     wanted = [text.encode() for text in sorted(texts)]
     starts, stamps, pods = [_Marks()], Stamps("engine"), set[str]()
     first, last, untimed = None, None, False
@@ -122,6 +124,7 @@ def read_bytes(pieces: Iterable[bytes], version: str | None = None) -> EngineSta
             line = stamped(chunk, stamps, begin, end)
             marks = _marked(line)
             now = line.seconds
+            starts[-1].mixed |= line.source is None and line.message.startswith(RESTORED)
             if marks and line.source and line.pod:
                 if not pods:
                     # a first container and sidecars have spoken before the engine
@@ -147,7 +150,7 @@ def read_bytes(pieces: Iterable[bytes], version: str | None = None) -> EngineSta
         raise UnclearError(f"lines of {len(pods)} pods: {', '.join(sorted(pods)[:3])}; one pod's at a time")
     if untimed and not starts[-1].any:
         raise UnclearError("no line of it has a time; kubectl logs --timestamps has them")
-    starts[0].began = 0.0 if stamps.clock == "relative" else first
+    starts[0].began = 0.0 if stamps.clock == "relative" else None if starts[0].mixed else first
     return _told(starts, stamps.clock, version)
 
 
@@ -221,6 +224,8 @@ def _notes(marks: _Marks, clock: Clock, given: str | None, restarts: int) -> Ite
         yield f"the clock is set back by {marks.set_back:.1f} s in the start: its phases may be wrong"
     if restarts:
         yield f"the last of {restarts + 1} starts in the log"
+    if marks.mixed:
+        yield "lines of several containers, and nobody says whose: what came before the engine's banner is not told"
     if "version" not in marks.at:
         yield "the log begins after the start: what came before its first line is not in it"
     said = f", its last error: {marks.error}" if marks.error else ""
@@ -242,55 +247,3 @@ def _compile(marks: _Marks, version: str) -> tuple[Compile, str | None]:
     if not start.compiles:
         return ("none" if "initialised" in marks.at else "unknown"), None
     return "unknown", why
-
-
-def spans(
-    at: Mapping[Name, float], took: Mapping[Name, float], zero: float, *, kernels_first: bool, compiles: bool = True
-) -> dict[Phase, Span]:
-    """Return the phases that the markers of one start show, cut one after another.
-
-    Args:
-        at: when each marker was seen.
-        took: the seconds that it says.
-        zero: when the start began, by the same clock.
-        kernels_first: kernels are built before graphs are captured, else after.
-        compiles: the engine runs torch.compile, so what follows the weights is not graphs yet.
-    """
-    graphs_begin = None
-    if kernels_first and {"cache sized", "captured"} <= at.keys():
-        graphs_begin = at["captured"] - took.get("captured", 0.0)
-    built = at.get("kernels built") if graphs_begin is None else graphs_begin
-    # a CPU's worker says no more of the model than that
-    loaded = at.get("loaded", at.get("weights read"))
-    loading = at.get("loading", at["loaded"] - took.get("loaded", 0.0) if "loaded" in at else None)
-    bounds: list[_Bound] = [
-        # a log that begins with the version does not know when its process began
-        ("imports", zero if zero < at.get("version", zero) else None, at.get("version")),
-        ("model inspection", at.get("version"), at.get("resolved")),
-        ("engine imports", at.get("resolved"), loading),
-        ("weights", loading, loaded),
-        ("compile", at["compiled"] - took.get("compiled", 0.0) if "compiled" in at else None, at.get("compiled")),
-    ]
-    graphs: _Bound = (
-        ("graphs", graphs_begin, at.get("captured"))
-        if kernels_first
-        else ("graphs", at.get("compiled", None if compiles else loaded), at.get("captured", at.get("cache sized")))
-    )
-    kernels: _Bound = (
-        "kernels",
-        at.get("cache sized") if kernels_first else at.get("captured", at.get("cache sized")),
-        built,
-    )
-    bounds += [kernels, graphs] if kernels_first else [graphs, kernels]
-    bounds.append(("API start", at.get("initialised", at.get("kernels built")), at.get("listening soon")))
-    cut: dict[Phase, Span] = {}
-    passed = zero
-    for phase, begin, end in bounds:
-        if begin is None or end is None:
-            continue
-        # what a clock that was set back puts behind the server's line is cut there
-        over = min(end, at.get("serving", end))
-        if over >= max(begin, passed):
-            cut[phase] = Span(begin=round(max(begin, passed) - zero, 3), end=round(over - zero, 3))
-            passed = over
-    return cut

@@ -189,6 +189,19 @@ def test_all_containers_of_a_pod_give_the_engines_start(version):
     assert found.total == pytest.approx(alone.total + 18.4)
 
 
+def test_all_containers_without_a_prefix_leave_what_was_before_the_banner_untold():
+    restored = [f"{engine.runtime(Said(at, text, source=''))}" for at, text in ((-40.0, "cache-restore: begin"),)]
+    restored.append(engine.runtime(Said(-9.0, 'cache-restore: outcome=hit reason=""', source="", by="")))
+    restored[-1] = restored[-1].replace("() INFO:     ", "")
+    found = read([*restored, *dressed(start("0.33.0"), engine.runtime)])
+    assert "imports" not in found.spans
+    alone = read(dressed(start("0.33.0"), engine.runtime))
+    assert found.total == pytest.approx(alone.total)
+    assert found.notes == (
+        "lines of several containers, and nobody says whose: what came before the engine's banner is not told",
+    )
+
+
 def test_prompts_in_a_log_are_no_markers():
     """Requests may be logged, and a client writes what it likes."""
     end = start()[-1].at
