@@ -50,13 +50,14 @@ def plan(
     """Say which way of being idle costs least, and its settings.
 
     Sleep, a kept node, a warm node, scale to zero and always on: what each costs a day, and how long a return waits.
+    Exit code 3: nobody knows what the nodes cost; their hours are counted then, and a line says how to give a price.
 
     \b
     Example:
       .venv/bin/python -m ops idle plan --server gemma --intervals exponential:mean=2h --penalty 0.001 --spot-price 1.2
     """  # noqa: D301 - \b is Typer's: the lines below stay as they are
     from ops.coldstart.reading import records  # noqa: PLC0415
-    from ops.failures import UsageError  # noqa: PLC0415
+    from ops.failures import UnclearError, UsageError  # noqa: PLC0415
     from ops.idle.plan import intervals as idle_times  # noqa: PLC0415
     from ops.idle.plan import penalty as penalties  # noqa: PLC0415
     from ops.idle.plan.plan import planned  # noqa: PLC0415
@@ -81,6 +82,8 @@ def plan(
             spot_price=spot_price,
         )
     typer.echo(json.dumps(document(found), indent=2) if as_json else text(found))
+    if found.unpriced:
+        raise UnclearError(found.unpriced)
 
 
 @idle.command()

@@ -16,6 +16,7 @@ from infra.gpu_pools.manifests import node_pool_name
 from ops.cluster.api import Body, Cluster
 from ops.cluster.tunnel import connection
 from ops.failures import Failure, UnclearError
+from ops.idle.prices import unknown
 from ops.live import pods
 from ops.live.agent import Agent
 from ops.live.state import Standing, engine_phase, of_pod, why_pending
@@ -184,6 +185,7 @@ class _Look:
             capacity=labels.get(CAPACITY_LABEL, ""),
             age=max(0.0, (datetime.now(UTC) - made).total_seconds()),
             usd=price.usd if price else None,
+            unpriced=unknown(self._stack, self._settings.pool, kind) if kind and price is None else "",
         )
 
     def _why_pending(self, pod: Body) -> str:

@@ -24,7 +24,7 @@ from ops.live.state import of_pod
 from ops.live.status import spoken
 from ops.stack.stack_file import Stack
 from ops.terminal import plain, progress
-from serving.front import CONTROL_PORT, WANTED_ANNOTATION
+from serving.front import CONTROL_PORT
 from serving.front.containers import AGENT
 from serving.server import ServerSettings
 from serving.techniques.front.sleep_mode import SLEEP_MODE
@@ -83,9 +83,8 @@ def refuse_unfit(stack: Stack, server: str, verb: Verb) -> ServerSettings:
     if (settings.sleep.wake or settings.wake) == "external":
         wanted = "asleep" if verb == "sleep" else "awake"
         raise RefusedError(
-            f"{title}.sleep.wake: external: whoever annotates its pods would overrule an order; annotate them: kubectl"
-            f" -n {stack.settings.namespace} annotate pod -l app.kubernetes.io/instance={server}"
-            f" {WANTED_ANNOTATION}={wanted} --overwrite"
+            f"{title}.sleep.wake: external: whoever annotates its pods would overrule an order; annotate them:"
+            f" {pods.annotate(stack.settings.namespace, server, wanted)}"
         )
     return settings
 

@@ -8,7 +8,7 @@ from ops.cluster.api import Body, Cluster
 from ops.failures import RefusedError
 from ops.terminal import echo
 from serving.engine import PORT
-from serving.front import AWAKE_LABEL, ENGINE_PORT
+from serving.front import AWAKE_LABEL, ENGINE_PORT, WANTED_ANNOTATION
 from serving.front.containers import AGENT, PROXY, TOKENS
 
 
@@ -86,6 +86,14 @@ def chosen(pods: Sequence[Body], server: str, wanted: str | None) -> Sequence[Bo
     if wanted and wanted not in map(name, there):
         raise RefusedError(f"--pod {echo(wanted)}: not a pod of {server}; expected {_names(there)}")
     return [it for it in there if not wanted or name(it) == wanted]
+
+
+def annotate(namespace: str, server: str, wanted: str) -> str:
+    """Return the command that lets pods which wake from outside sleep (`asleep`) or wake (`awake`)."""
+    return (
+        f"kubectl -n {namespace} annotate pod -l app.kubernetes.io/instance={server} {WANTED_ANNOTATION}={wanted}"
+        " --overwrite"
+    )
 
 
 def why_none(cluster: Cluster, namespace: str, server: str) -> tuple[str, str]:

@@ -29,6 +29,8 @@ class Node:
     """Seconds."""
     usd: float | None = None
     """An hour, on-demand; None: no source has it for this type and region."""
+    unpriced: str = ""
+    """Then: the setting that says it."""
 
     @property
     def price(self) -> str:
@@ -110,6 +112,8 @@ class Row:
         title = f"{self.server}/{self.pod}" if self.pod else self.server
         if self.standing.detail:
             yield f"{title}: {self.standing}"
+        if self.node and self.node.unpriced:
+            yield f"{title}: {self.node.unpriced}"
         for line in self.unseen:
             yield f"{title}: cannot tell: {line}"
 

@@ -25,6 +25,11 @@ class Penalty:
     requests: int = 1
     """How many wait for one return."""
 
+    @property
+    def costs(self) -> bool:
+        """Whether any wait costs anything."""
+        return bool(self.a_second or any(usd for _, usd in self.steps))
+
     def usd(self, waited: float) -> float:
         """Return what a return costs whose requests wait for so many seconds each."""
         step = max((usd for limit, usd in self.steps if waited > limit), default=0.0)

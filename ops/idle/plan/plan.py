@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from infra.gpu_pools import GpuPool
 from infra.instances import InstanceType, Price
 from ops.coldstart.record import Record
-from ops.failures import RefusedError, UnclearError, UsageError
+from ops.failures import RefusedError, UsageError
 from ops.idle.plan import change
 from ops.idle.plan.change import Change
 from ops.idle.plan.intervals import Intervals
@@ -23,6 +23,8 @@ from ops.idle.plan.policies import (
     warm_node,
 )
 from ops.idle.plan.returns import Return, foreseen, measured, wanted
+from ops.idle.plan.to_do import to_do
+from ops.idle.prices import unknown
 from ops.stack.stack_file import Stack
 from ops.terminal import echo
 from serving.budget import host_memory
@@ -47,6 +49,8 @@ class Row:
     """Why it cannot; empty when it can."""
     doubts: Sequence[str] = ()
     """What it may run short of. `pulumi preview` says the same of the changed stack file."""
+    to_do: str = ""
+    """What makes it so, with the settings."""
     detail: str = ""
     """The settings that make it what it is, in short."""
 
@@ -59,8 +63,13 @@ class Plan:
     kind: InstanceType
     nodes: int
     """That its pods take."""
-    price: Price
-    """Of one node."""
+    price: Price | None
+    """Of one node; None: nobody knows it, and sums are of node-hours."""
+    unpriced: str
+    """What to do about that; empty where the price is known."""
+    penalty: Penalty
+    weighs: bool
+    """Whether waiting can be weighed against nodes: not where it costs USD, and nobody knows what they do."""
     terms: Terms
     intervals: Intervals | None
     returns: Mapping[Start, Return]
@@ -69,11 +78,13 @@ class Plan:
     rows: Sequence[Row]
     """Empty without intervals."""
     breaks: Sequence[BreakEven]
+    """Empty where waiting cannot be weighed."""
 
     @property
     def best(self) -> Row | None:
-        """The cheapest one that the stack file can have; None without intervals."""
-        return min((row for row in self.rows if row.outcome), key=_usd, default=None)
+        """The cheapest one that the stack file can have, and that runs short of nothing; None: cannot be told."""
+        fit = [row for row in self.rows if row.outcome and not row.doubts]
+        return min(fit, key=_usd, default=None) if self.weighs else None
 
 
 def planned(
@@ -100,15 +111,16 @@ def planned(
     Raises:
         UsageError: no such server or type, or a Spot price of a pool without Spot.
         RefusedError: its nodes cost the same whatever is done.
-        UnclearError: nobody knows the price.
     """
     server = stack.server(name)
     pool = stack.settings.pools[server.pool]
     kind = _kind(pool, server.pool, instance_type)
-    price = _price(stack, server.pool, pool, kind, spot_price)
+    price = _price(server.pool, pool, kind, stack.region, spot_price)
+    weighs = price is not None or not penalty.costs
     # a pod's GPUs are of one node
     nodes = -(-server.replicas // (kind.gpus // server.engine.tensor_parallel))
-    terms = Terms(price=price.usd * nodes, penalty=penalty)
+    # USD of waiting are no node-hours, so that they are left out of a sum of these
+    terms = Terms(price=price.usd * nodes, penalty=penalty) if price else Terms(price=nodes, penalty=Penalty())
     least, most = change.bounds(stack, server.pool)
     changes: dict[str, Change] = {
         "always on": change.always_on(stack, name),
@@ -135,7 +147,8 @@ def planned(
                 intervals, terms, keep=least * MINUTE, restart=restart, warm=returns["warm node"].seconds
             ),
             "scale to zero": node_kept(intervals, terms, keep=least * MINUTE, restart=restart, fresh=fresh),
-            "node kept": kept,
+            # for how long is a question of what waiting costs
+            **({"node kept": kept} if weighs else {}),
         }
         details = {
             "sleep": f"after {after:.0f} s",
@@ -144,15 +157,18 @@ def planned(
             "scale to zero": f"consolidateAfter {change.spelled(least)}, the shortest",
         }
         rows = [
-            _row(policy, it, changes[policy], tries[policy], _doubts(tries[policy], name, stack.region), details)
+            _row(stack, name, policy, it, changes[policy], tries[policy], details.get(policy, ""))
             for policy, it in outcomes.items()
         ]
-    breaks = break_evens(terms, least=least * MINUTE, restart=restart, fresh=fresh, wake=wake)
+    breaks = break_evens(terms, least=least * MINUTE, restart=restart, fresh=fresh, wake=wake) if weighs else ()
     return Plan(
         server=name,
         kind=kind,
         nodes=nodes,
         price=price,
+        unpriced="" if price else _unpriced(stack, server.pool, pool, kind),
+        penalty=penalty,
+        weighs=weighs,
         terms=terms,
         intervals=intervals,
         returns=returns,
@@ -162,31 +178,33 @@ def planned(
     )
 
 
-def _doubts(tried: Settings | list[str], name: str, region: str) -> list[str]:
-    """Return what a server may run short of asleep, of settings that a policy has changed."""
-    if isinstance(tried, list):
-        return []
+def _doubts(tried: Settings, name: str, region: str) -> list[str]:
+    """Return what a server may run short of asleep."""
     server = tried.servers[name]
     about = situation(server, tried.pools[server.pool], region)
     return [said for _, said in host_memory.warnings(about, server.chosen)]
 
 
 def _row(
+    stack: Stack,
+    name: str,
     policy: str,
     outcome: Outcome | None,
     its: Change,
     tried: Settings | list[str],
-    doubtful: Sequence[str],
-    details: Mapping[str, str],
+    detail: str,
 ) -> Row:
-    wrong = tried if isinstance(tried, list) else []
+    if isinstance(tried, list):
+        return Row(policy=policy, outcome=None, change=its, wrong=tried, detail=detail)
     return Row(
         policy=policy,
-        outcome=None if wrong else outcome,
+        outcome=outcome,
         change=its,
-        wrong=wrong,
-        doubts=doubtful,
-        detail=details.get(policy, ""),
+        wrong=[],
+        # of the policy that sleeps: the others neither need it nor bring it
+        doubts=_doubts(tried, name, stack.region) if policy == "sleep" else [],
+        to_do=to_do(policy, its, tried, name),
+        detail=detail,
     )
 
 
@@ -239,7 +257,7 @@ def _kind(pool: GpuPool, name: str, asked: str | None) -> InstanceType:
     return kinds[asked]
 
 
-def _price(stack: Stack, name: str, pool: GpuPool, kind: InstanceType, spot: float | None) -> Price:
+def _price(name: str, pool: GpuPool, kind: InstanceType, region: str, spot: float | None) -> Price | None:
     path = f"gpuPools.{name}"
     if pool.capacity.static or pool.capacity.reserved:
         raise RefusedError(
@@ -252,10 +270,9 @@ def _price(stack: Stack, name: str, pool: GpuPool, kind: InstanceType, spot: flo
         if "spot" not in pool.capacity.markets:
             raise UsageError(f"--spot-price: {path}.capacity is {pool.capacity.shape}; its nodes are never Spot")
         return Price(spot, "--spot-price")
-    if (price := pool.price(kind.name, stack.region)) is None:
-        option = ", or --spot-price USD" if "spot" in pool.capacity.markets else ""
-        raise UnclearError(
-            f"{path}.prices: nobody knows what {kind.name} costs in {stack.region}; expected"
-            f" `prices: {{{kind.name}: <USD an hour>}}` in Pulumi.{stack.name}.yaml{option}"
-        )
-    return price
+    return pool.price(kind.name, region)
+
+
+def _unpriced(stack: Stack, name: str, pool: GpuPool, kind: InstanceType) -> str:
+    option = ", or --spot-price USD" if "spot" in pool.capacity.markets else ""
+    return unknown(stack, name, kind.name) + option

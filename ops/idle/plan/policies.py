@@ -22,7 +22,7 @@ class Terms:
     """What is paid for what."""
 
     price: float
-    """USD an hour of all nodes of the server."""
+    """USD an hour of all nodes of the server. Where nobody knows it, their number: sums in USD are node-hours then."""
     penalty: Penalty
 
 
@@ -162,10 +162,9 @@ def break_evens(terms: Terms, *, least: float, restart: float, fresh: float, wak
         penalty = terms.penalty.usd(fresh) - terms.penalty.usd(back)
         seconds = kept + fresh - back + (penalty * HOUR / terms.price if terms.price else float("inf"))
         first = f"{kept:g} s of an empty node + " if kept else ""
-        said = (
-            f"{first}({fresh:.1f} - {back:.1f}) s of start + {penalty:.4g} USD of waiting / {terms.price:g} USD an hour"
-        )
-        return BreakEven(stay, go, seconds, said)
+        # what waiting costs is all that hangs on the price
+        last = f" + {penalty:.4g} USD of waiting / {terms.price:g} USD an hour" if penalty else ""
+        return BreakEven(stay, go, seconds, f"{first}({fresh:.1f} - {back:.1f}) s of start{last}")
 
     yield one("always on", "scale to zero", 0.0, least)
     if wake is not None:

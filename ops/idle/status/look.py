@@ -10,6 +10,7 @@ from infra.naming import idle_job, server_of
 from ops.cluster.api import Body, Cluster
 from ops.cluster.room import pods
 from ops.failures import OK, UNCLEAR
+from ops.idle.prices import unknown
 from ops.idle.status.fall_back import FallBack, SpotPrice, fall_backs, spot_now
 from ops.idle.status.nodes import Node, seen
 from ops.idle.status.servers import Asked, Idle, sleeping, stopped
@@ -29,6 +30,8 @@ class Found:
     """What nobody could tell, a line each."""
     prices: dict[str, float | None]
     """USD an hour on-demand, by node."""
+    unpriced: Sequence[str] = ()
+    """The settings that say the prices nobody knows, a line each."""
 
     @property
     def code(self) -> int:
@@ -85,14 +88,16 @@ def looked(
         if bodies
         else []
     )
-    dear, unknown = fall_backs(nodes, stack, spot or spot_now(stack))
+    prices = {node.name: _price(node, stack) for node in nodes}
+    dear, unclear_prices = fall_backs(nodes, stack, spot or spot_now(stack))
     return Found(
         now=now,
         servers=servers,
         nodes=nodes,
         fall_backs=dear,
-        unclear=[*unclear, *unknown],
-        prices={node.name: _price(node, stack) for node in nodes},
+        unclear=[*unclear, *unclear_prices],
+        prices=prices,
+        unpriced=_unpriced([node for node in nodes if prices[node.name] is None], stack),
     )
 
 
@@ -100,6 +105,17 @@ def _price(node: Node, stack: Stack) -> float | None:
     pool = stack.settings.pools.get(node.pool)
     price = pool.price(node.instance_type, stack.region) if pool else None
     return price.usd if price else None
+
+
+def _unpriced(nodes: Sequence[Node], stack: Stack) -> list[str]:
+    pools = stack.settings.pools
+    kinds = {
+        (it.pool, it.instance_type): None
+        for it in nodes
+        # of others the stack file may not say a price
+        if it.pool in pools and it.instance_type in {kind.name for kind in pools[it.pool].types}
+    }
+    return [unknown(stack, pool, kind) for pool, kind in kinds]
 
 
 def _is_of(pod: Body, server: str, namespace: str) -> bool:

@@ -47,6 +47,7 @@ def _lines(found: Found) -> Iterator[str]:
     for it in found.fall_backs:
         yield ""
         yield from _fall_back(it)
+    yield from found.unpriced
     for line in found.unclear:
         yield f"could not tell: {line}"
 
@@ -116,6 +117,7 @@ def document(found: Found) -> dict[str, Any]:
             }
             for it in found.fall_backs
         ],
+        "unpriced": list(found.unpriced),
         "unclear": list(found.unclear),
     }
 

@@ -1,11 +1,15 @@
 """`ops idle plan`: what each policy costs, and its settings."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import yaml
 
 from ops.idle.plan.change import Change, bounds, text, tried
+from ops.idle.plan.intervals import given
+from ops.idle.plan.penalty import Penalty
+from ops.idle.plan.plan import planned
 from ops.stack.stack_file import read
 from settings import Settings
 from tests.ops.idle.conftest import BURSTS, POOL
@@ -57,8 +61,10 @@ def test_people_see_the_sum_and_settings_that_the_program_takes(plan, folder):
     table, _, advice = out.partition("best: ")
     assert code == 0
     assert advice.splitlines()[0] == (
-        "scale to zero (consolidateAfter 3m, the shortest); takes effect once something takes the pods away:"
-        " idle.schedule by the clock, `kubectl scale` by hand"
+        "scale to zero (consolidateAfter 3m, the shortest): `pulumi up` with the settings below; nothing takes the pods"
+        " away yet: by hand kubectl -n inference scale deployment gemma --replicas=0, back with kubectl -n inference"
+        " scale deployment gemma --replicas=1; or by the clock `idle: {schedule: {stop: <cron>, start: <cron>,"
+        " timeZone: <zone>}}` below servers.gemma (docs/idle.md)"
     )
     assert advice.splitlines()[1] == (
         "  (168 s kept + 13.4% x 77.1 s (restart) + 86.6% x 176.0 s (fresh node) = 331 s) x 3.6 USD an hour"
@@ -117,13 +123,6 @@ def test_a_policy_that_the_stack_file_cannot_have_is_named_and_never_best(plan, 
 @pytest.mark.parametrize(
     ("change", "more", "code", "said"),
     [
-        (
-            {"prices": {}},
-            (),
-            3,
-            f"gpuPools.{POOL}.prices: nobody knows what g7e.2xlarge costs in us-west-2; expected"
-            " `prices: {g7e.2xlarge: <USD an hour>}` in Pulumi.dev.yaml, or --spot-price USD",
-        ),
         (
             {"capacity": {"reserved": {"ids": ["cr-0123456789abcdef0"]}}},
             (),
@@ -200,6 +199,58 @@ def test_sleep_without_the_host_memory_at_worst_is_said(plan):
         policy: [said] if policy == "sleep" else [] for policy in found
     }
     assert f"sleep: perhaps not: {said}" in plan("--intervals", BURSTS)[1].splitlines()
+
+
+def test_what_runs_short_of_memory_is_never_best(plan, folder):
+    """Where nothing else can be had either."""
+    asked = {"intervals": given(BURSTS, None), "penalty": Penalty(), "records": ()}
+    found = planned(read("dev"), "gemma", instance_type=None, spot_price=1.2, **asked)
+    (sleeper,) = [row for row in found.rows if row.policy == "sleep"]
+    assert replace(found, rows=[sleeper]).best is None
+    assert replace(found, rows=[replace(sleeper, doubts=())]).best.policy == "sleep"
+
+
+def test_a_server_that_sleeps_already_may_be_scaled_to_zero(plan, edit):
+    """What it runs short of asleep is not of that policy."""
+    edit(lambda settings: settings["servers"]["gemma"].update(preset="short-idle"))
+    found = document(plan("--intervals", "exponential:mean=8h", "--json"))
+    assert found["best"] == "scale to zero"
+    assert {row["policy"] for row in found["policies"] if row["doubts"]} == {"sleep"}
+
+
+CLOCK = {"schedule": {"stop": "0 20 * * mon-fri", "start": "30 7 * * mon-fri", "timeZone": "Asia/Seoul"}}
+UP = "`pulumi up` with the settings below"
+
+
+@pytest.mark.parametrize(
+    ("policy", "server", "said"),
+    [
+        ("always on", {}, "no setting changes"),
+        ("always on", {"idle": CLOCK}, UP),
+        ("sleep", {}, f"{UP}; it then sleeps by itself, after servers.gemma.sleep.idleSeconds 900"),
+        (
+            "sleep",
+            {"sleep": {"wake": "external"}},
+            f"{UP}; it sleeps when its pods are annotated: kubectl -n inference annotate pod -l"
+            " app.kubernetes.io/instance=gemma vllm-eks/wanted=asleep --overwrite",
+        ),
+        *(
+            (policy, {"idle": CLOCK}, f"{UP}; the clock takes the pods away (servers.gemma.idle.schedule)")
+            for policy in ("node kept", "scale to zero", "warm node")
+        ),
+        (
+            "node kept",
+            {},
+            f"{UP}; nothing takes the pods away yet: by hand kubectl -n inference scale deployment gemma --replicas=0,"
+            " back with kubectl -n inference scale deployment gemma --replicas=1; or by the clock `idle: {schedule:"
+            " {stop: <cron>, start: <cron>, timeZone: <zone>}}` below servers.gemma (docs/idle.md)",
+        ),
+    ],
+)
+def test_every_policy_says_what_makes_it_so(plan, edit, policy, server, said):
+    sleeps = {"techniques": ["front-proxy", "sleep-mode"]} if "sleep" in server else {}
+    edit(lambda settings: settings["servers"]["gemma"].update(**server, **sleeps))
+    assert rows(plan("--intervals", "exponential:mean=2h", "--json"))[policy]["toDo"] == said
 
 
 def test_intervals_come_from_standard_input(ops, edit):

@@ -70,6 +70,10 @@ def test_an_empty_node_and_when_it_goes(status, node):
     assert float(line.split()[5]) == pytest.approx(4, abs=0.5)
     assert float(line.partition(" in ")[2].split()[0]) == pytest.approx(6, abs=0.5)
     assert line.split()[-1] == "unknown"
+    assert out.splitlines()[-1] == (
+        f"gpuPools.{POOL}.prices: nobody knows what g7e.2xlarge costs in us-west-2; expected `prices: {{g7e.2xlarge:"
+        f" <USD an hour>}}` below gpuPools.{POOL} in Pulumi.dev.yaml"
+    )
     found = json.loads(status("--json")[1])["nodes"][0]
     gone = datetime.fromisoformat(found["goes"]) - datetime.fromisoformat(found["emptySince"])
     assert (found["nodeClaim"], gone) == (f"claim-{name}", timedelta(minutes=10))

@@ -63,6 +63,12 @@ def test_a_price_is_the_list_price_or_a_bound_or_unknown(capacity, usd, price):
     assert node(capacity=capacity, usd=usd).price == price
 
 
+def test_an_unknown_price_names_its_setting_and_fails_no_check():
+    found = row(node=node(capacity="on-demand", unpriced="gpuPools.p.prices: nobody knows"))
+    assert table([found]).splitlines()[-1] == "gemma/gemma-a: gpuPools.p.prices: nobody knows"
+    assert list(unclear([found])) == lines(found) == []
+
+
 def test_the_table_has_a_line_for_each_pod_and_the_reasons_below():
     rows = [
         row(
