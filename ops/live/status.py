@@ -140,8 +140,8 @@ def failed(rows: Sequence[Row], most_fallback: float, asked: str) -> Iterator[st
         if row.fallback and row.node and row.node.age > most_fallback:
             yield (
                 f"servers.{row.server}: node {row.node.name} has been an on-demand fall-back for"
-                f" {spoken(row.node.age)} > {asked}: kubectl delete node {row.node.name} asks for Spot again, at the"
-                " cost of a cold start"
+                f" {spoken(row.node.age)} > {asked}: {COMMAND} idle status says how to ask for Spot"
+                " again, and what that costs"
             )
 
 

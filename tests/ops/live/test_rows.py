@@ -43,8 +43,8 @@ def test_a_fall_back_fails_the_check_from_the_limit_on():
     old, young = node(capacity="on-demand", age=2 * HOUR + 301), node(capacity="on-demand", age=2 * HOUR)
     assert lines(row(node=young, fallback=True), row(node=old)) == []
     assert lines(row(node=old, fallback=True)) == [
-        "servers.gemma: node ip-10-0-0-1 has been an on-demand fall-back for 2 h 5 min > 2h: kubectl delete node"
-        " ip-10-0-0-1 asks for Spot again, at the cost of a cold start"
+        "servers.gemma: node ip-10-0-0-1 has been an on-demand fall-back for 2 h 5 min > 2h: .venv/bin/python -m ops"
+        " idle status says how to ask for Spot again, and what that costs"
     ]
 
 

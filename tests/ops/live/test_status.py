@@ -93,8 +93,8 @@ def test_an_on_demand_node_of_a_Spot_first_pool_is_a_fall_back_and_too_old_at_th
     assert (code, err) == (
         1,
         [
-            f"servers.gemma: node {node} has been an on-demand fall-back for 3 h > 2h: kubectl delete node {node} asks"
-            " for Spot again, at the cost of a cold start"
+            f"servers.gemma: node {node} has been an on-demand fall-back for 3 h > 2h:"
+            " .venv/bin/python -m ops idle status says how to ask for Spot again, and what that costs"
         ],
     )
     assert status()[0] == 0
