@@ -218,13 +218,13 @@ def test_an_ordered_stop_lets_requests_end(pod: Pod, order: signal.Signals) -> N
     stream = Client(pod).stream(tokens=20, seconds=0.05)
     time.sleep(0.2)
     pod.kill("nginx", order)
-    assert pod.processes["nginx"].wait(10) == 0
+    assert pod.processes["nginx"].wait(60) == 0
     assert stream.join().complete
 
 
 def test_the_container_ends_when_nginx_does(pod: Pod) -> None:
     os.kill(int((pod.folder / "front/nginx.pid").read_text()), signal.SIGKILL)
-    assert pod.processes["nginx"].wait(10) != 0
+    assert pod.processes["nginx"].wait(60) != 0
 
 
 def test_it_starts_again_over_what_a_killed_one_left_behind(pod: Pod) -> None:

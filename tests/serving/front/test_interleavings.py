@@ -118,7 +118,7 @@ def pod_ends(pod: Pod, client: Client) -> None:
     subprocess.run([sys.executable, program("agent_stop"), str(pod.control_port), "1"], check=True, timeout=10)
     for name in ("engine", "nginx", "agent"):
         pod.kill(name, signal.SIGTERM)
-        assert pod.processes[name].wait(10) == 0, name
+        assert pod.processes[name].wait(60) == 0, name
 
 
 EVENTS = (request, stream, burst, trickle, sleep, wake, sleep_then_request, client_gone)

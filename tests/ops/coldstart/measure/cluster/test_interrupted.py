@@ -36,7 +36,7 @@ def test_the_server_is_scaled_back(serving, number):
         assert serving.deployment()["spec"]["replicas"] == 0
         time.sleep(0.2)
         running.send_signal(number)
-        out, err = running.communicate(timeout=20)
+        out, err = running.communicate(timeout=120)
     finally:
         running.kill()
         serving.stage.ends = True
