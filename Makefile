@@ -19,7 +19,7 @@ help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
 preview: dependencies  ## the plan of a stack (STACK=dev) on the real engine, with no cloud account
-	@$(RUN) -m rehearsal preview --stack $(STACK)
+	@$(RUN) -m rehearsal preview --stack $(STACK) --policies
 
 admit: dependencies  ## bring a stack up offline and show its objects to a real Kubernetes API server
 	@$(RUN) -m rehearsal admit --stack $(STACK)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+PACK = Path("policies")
+"""Below the project's folder."""
+
 
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands; `command` holds the name of the one that was asked for."""
@@ -60,6 +63,15 @@ def parser() -> argparse.ArgumentParser:
             type=_secret,
             metavar="PATH=VALUE",
             help="set a secret configuration value, for example vllm-eks:hfToken=x (repeatable)",
+        )
+    for command in (preview, up):
+        command.add_argument(
+            "--policies",
+            type=Path,
+            nargs="?",
+            const=PACK,
+            metavar="DIR",
+            help="run a policy pack too (default of DIR: the project's policies/)",
         )
     admit.add_argument("--crds", type=_existing, metavar="DIR", help="folder with further custom resource definitions")
     for command in (up, destroy):

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from rehearsal.arguments import parser
+from rehearsal.arguments import PACK, parser
 
 if TYPE_CHECKING:
     from rehearsal.plan.plan import Plan
@@ -85,13 +85,16 @@ def _leave(code: int) -> NoReturn:
 
 def _run(asked: argparse.Namespace) -> int:
     # Imported late: `--help` and a mistyped option need no SDK, which takes half a second.
-    from rehearsal.engine.run import RunFailedError, UsageError  # noqa: PLC0415
+    from rehearsal.engine.run import PoliciesViolatedError, RunFailedError, UsageError  # noqa: PLC0415
     from rehearsal.toolchain.pulumi_cli import ToolMissingError  # noqa: PLC0415
 
     try:
         _COMMANDS[asked.command](asked)
     except UsageError as mistake:
         return _fail(str(mistake), _USAGE)
+    except PoliciesViolatedError as stopped:
+        _write_json({"findings": [it.as_json() for it in stopped.findings]}, asked.json)
+        return _fail(str(stopped), _FAILED)
     except (RunFailedError, ToolMissingError) as failure:
         return _fail(str(failure), _FAILED)
     return 0
@@ -102,7 +105,7 @@ def _preview(asked: argparse.Namespace) -> None:
     from rehearsal.preview import preview  # noqa: PLC0415
 
     _writable(asked.json)
-    plan = preview(asked.stack, project=asked.project, secrets=asked.secret, state=asked.state)
+    plan = preview(asked.stack, project=asked.project, secrets=asked.secret, state=asked.state, policies=_pack(asked))
     _show(plan, asked, PREVIEWED)
 
 
@@ -112,7 +115,14 @@ def _up(asked: argparse.Namespace) -> None:
 
     _writable(asked.json)
     with _failing(asked.fail_at) as journal:
-        plan = up(asked.stack, project=asked.project, secrets=asked.secret, state=asked.state, journal=journal)
+        plan = up(
+            asked.stack,
+            project=asked.project,
+            secrets=asked.secret,
+            state=asked.state,
+            journal=journal,
+            policies=_pack(asked),
+        )
     _show(plan, asked, BROUGHT_UP)
 
 
@@ -160,6 +170,18 @@ def _recover(asked: argparse.Namespace) -> None:
         outcome = f"imported as {it.id}" if it.id else "was not created: cleared"
         sys.stdout.write(f"{it.urn}: {outcome}\n")
     sys.stdout.write(f"{len(found)} pending creations; the stack can be used again\n")
+
+
+def _pack(asked: argparse.Namespace) -> Path | None:
+    """The folder of the policy pack that was asked for: the project's own where none was named."""
+    from rehearsal.engine.run import UsageError  # noqa: PLC0415
+
+    if asked.policies is None:
+        return None
+    pack: Path = asked.project / asked.policies if asked.policies == PACK else asked.policies
+    if not (pack / "PulumiPolicy.yaml").is_file():
+        raise UsageError(f"--policies {pack}: no policy pack, PulumiPolicy.yaml is missing")
+    return pack
 
 
 def _writable(file: str | None) -> None:

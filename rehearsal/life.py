@@ -9,6 +9,7 @@ from typing import Any
 
 from pulumi.automation import EngineEvent
 
+from rehearsal.engine.policies import asked
 from rehearsal.engine.run import attempt, rehearsed
 from rehearsal.engine.stack import Rehearsal
 from rehearsal.plan.plan import Plan, Recording
@@ -24,14 +25,24 @@ def up(
     secrets: Sequence[tuple[str, str]] = (),
     state: Path | None = None,
     journal: Journal | None = None,
+    policies: Path | None = None,
 ) -> Plan:
     """Bring one stack up; what was done, as a plan.
 
     `state`: the folder in which stack and cloud live on, made when missing; without it nothing
-    stays. `journal` sees every change and may refuse it. Raises UsageError, RunFailedError and
-    pulumi_cli.ToolMissingError.
+    stays. `journal` sees every change and may refuse it. `policies`: folder of a policy pack.
+    Raises UsageError, RunFailedError and pulumi_cli.ToolMissingError.
     """
-    return _run(lambda it, listen: it.stack.up(on_event=listen), stack, project, secrets, state, journal)
+    packs = asked(policies)
+    return _run(
+        lambda it, listen: it.stack.up(on_event=listen, **packs),
+        stack,
+        project,
+        secrets,
+        state,
+        journal,
+        packs=bool(packs),
+    )
 
 
 def destroy(
@@ -64,17 +75,18 @@ def _run(
     journal: Journal | None,
     *,
     standing: bool = False,
+    packs: bool = False,
 ) -> Plan:
     started = time.monotonic()
     recording = Recording()
     with rehearsed(
-        stack, project=project, secrets=secrets, state=state, journal=journal, standing=standing
+        stack, project=project, secrets=secrets, state=state, journal=journal, standing=standing, packs=packs
     ) as rehearsal:
         before = _states(rehearsal)
         attempt(rehearsal, recording, lambda: action(rehearsal, recording.listen))
         known = before | _states(rehearsal)
         name = rehearsal.stack.workspace.project_settings().name
-    return recording.plan(name, stack, known, time.monotonic() - started)
+    return recording.plan(name, stack, known, time.monotonic() - started, policies=packs)
 
 
 def _states(rehearsal: Rehearsal) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from rehearsal.engine.policies import asked
 from rehearsal.engine.run import RunFailedError, attempt, rehearsed
 from rehearsal.plan.plan import Plan, Recording
 from rehearsal.providers import kubernetes
@@ -18,22 +19,29 @@ def preview(
     project: Path | None = None,
     secrets: Sequence[tuple[str, str]] = (),
     state: Path | None = None,
+    policies: Path | None = None,
 ) -> Plan:
     """Preview one stack of the project (default: the working directory).
 
     `secrets` are (configuration key, value) pairs. `state`: the folder of an earlier rehearsal that
-    this one compares with; without it the plan starts from nothing. One preview at a time per
-    process: the program runs in it. Raises UsageError, RunFailedError and pulumi_cli.ToolMissingError.
+    this one compares with; without it the plan starts from nothing. `policies`: folder of a policy pack, configured by
+    the `config.json` in it. One preview at a time per process: the program runs in it. Raises UsageError,
+    RunFailedError (PoliciesViolatedError when the pack stops it) and pulumi_cli.ToolMissingError.
     """
     started = time.monotonic()
     recording = Recording()
-    with rehearsed(stack, project=project, secrets=secrets, state=state) as rehearsal:
+    packs = asked(policies)
+    with rehearsed(stack, project=project, secrets=secrets, state=state, packs=bool(packs)) as rehearsal:
         # The events lack dependencies; the engine's own plan has them.
         goals = rehearsal.place.temporary / "plan.json"
         # A preview saves nothing; by default the engine puts the whole state together after each resource all the same.
         workspace = rehearsal.stack.workspace
         workspace.env_vars = {**workspace.env_vars, "PULUMI_SKIP_CHECKPOINTS": "true"}
-        attempt(rehearsal, recording, lambda: rehearsal.stack.preview(on_event=recording.listen, plan=str(goals)))
+        attempt(
+            rehearsal,
+            recording,
+            lambda: rehearsal.stack.preview(on_event=recording.listen, plan=str(goals), **packs),
+        )
         plans = json.loads(goals.read_text(encoding="utf-8"))["resourcePlans"]
         name = workspace.project_settings().name
     plan = recording.plan(
@@ -41,6 +49,7 @@ def preview(
         stack,
         {urn: found.get("goal") or {} for urn, found in plans.items()},
         time.monotonic() - started,
+        policies=bool(packs),
     )
     _refuse_unknown_kinds(plan)
     return plan

@@ -14,6 +14,7 @@ from rehearsal.engine.program import Program
 from rehearsal.engine.scratch import StateRefusedError
 from rehearsal.engine.stack import Rehearsal, prepared
 from rehearsal.engine.stackfile import UnreadableStackError
+from rehearsal.plan.findings import Finding, violations
 from rehearsal.plan.plan import STACK_TYPE, Message, Recording
 from rehearsal.providers.journal import Journal
 from rehearsal.toolchain import pulumi_cli
@@ -37,6 +38,14 @@ class RunFailedError(Exception):
     """The run did not go through; the message is what the user should read, nothing else."""
 
 
+class PoliciesViolatedError(RunFailedError):
+    """The policy pack has stopped the run."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        self.findings = findings
+        super().__init__(violations(findings))
+
+
 @contextmanager
 def rehearsed(
     stack: str,
@@ -47,6 +56,7 @@ def rehearsed(
     journal: Journal | None = None,
     killed: bool = False,
     standing: bool = False,
+    packs: bool = False,
 ) -> Iterator[Rehearsal]:
     """A stack of the project (default: the working directory), ready on the engine.
 
@@ -66,6 +76,7 @@ def rehearsed(
             journal=journal,
             killed=killed,
             standing=standing,
+            packs=packs,
         ) as rehearsal:
             yield rehearsal
     except UnreadableStackError as mistake:
@@ -81,7 +92,11 @@ def attempt(rehearsal: Rehearsal, recording: Recording, action: Callable[[], Res
     try:
         return action()
     except CommandError as failure:
+        if any(it.level == "mandatory" for it in recording.findings):
+            raise PoliciesViolatedError(recording.findings) from failure
         text = _reason(rehearsal.program, recording.messages) or _said(failure)
+        # the engine says that a pack did not start, and not why
+        text = "\n".join([text, *rehearsal.complaints])
         raise RunFailedError(text) from failure
 
 

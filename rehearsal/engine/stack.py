@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pulumi import automation
 
+from rehearsal.engine import policy_host
 from rehearsal.engine.command import Cli
 from rehearsal.engine.program import Program
 from rehearsal.engine.scratch import Scratch, StateRefusedError, copy_stack, only_environment, scratch
@@ -32,6 +33,8 @@ class Rehearsal:
     journal: Journal
     unrecovered: Path
     """Is there from the beginning of a recovery to its end."""
+    complaints: Sequence[str]
+    """Of policy packs that ended badly."""
 
 
 @contextmanager
@@ -45,15 +48,16 @@ def prepared(
     journal: Journal | None = None,
     killed: bool = False,
     standing: bool = False,
+    packs: bool = False,
 ) -> Iterator[Rehearsal]:
     """Set up scratch folder, providers, environment and stack; take all down at the end.
 
     `state`: a folder in which the stack and its offline cloud live on from one rehearsal to the
     next, and other projects' stacks beside it; without it everything starts from nothing and is
     forgotten. `killed`: go on although the last rehearsal in it was killed. `standing`: the
-    folder must hold the stack already. One at a time per process, because the program runs in this
-    process and reads its environment. Raises UnreadableStackError, StateRefusedError, and CommandError
-    when the CLI refuses the stack file.
+    folder must hold the stack already. `packs`: policy packs can be run. One at a time per process,
+    because the program runs in this process and reads its environment.
+    Raises UnreadableStackError, StateRefusedError, and CommandError when the CLI refuses the stack file.
     """
     packages = {package.name: package for package in (aws.package(), eks.package(), kubernetes.package())}
     program = Program(project=project)
@@ -64,7 +68,11 @@ def prepared(
         ports = stays.enter_context(serving(packages, cloud, watching))
         copy_stack(stack, project, place, [path for path, _ in secrets])
         environment = place.environment(os.environ)
-        command = Cli(cli, {**environment, "PULUMI_DEBUG_PROVIDERS": debug_providers(ports)})
+        attached = {"PULUMI_DEBUG_PROVIDERS": debug_providers(ports)}
+        complaints: list[str] = []
+        if packs:
+            attached["PULUMI_DEBUG_LANGUAGES"] = f"python:{stays.enter_context(policy_host.serving(complaints))}"
+        command = Cli(cli, {**environment, **attached})
         stays.enter_context(only_environment(environment))
         stays.enter_context(program.imported_here())
         workspace = automation.LocalWorkspace(work_dir=str(place.work), program=program.run, pulumi_command=command)
@@ -87,7 +95,13 @@ def prepared(
         for path, value in secrets:
             handle.set_config(path, automation.ConfigValue(value, secret=True), path=True)
         yield Rehearsal(
-            stack=handle, program=program, place=place, cloud=cloud, journal=watching, unrecovered=unrecovered
+            stack=handle,
+            program=program,
+            place=place,
+            cloud=cloud,
+            journal=watching,
+            unrecovered=unrecovered,
+            complaints=complaints,
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pulumi.automation import EngineEvent, OpType, events
 
+from rehearsal.plan.findings import Finding, finding
 from rehearsal.providers.values import SECRET, SIGNATURE, UNKNOWN
 
 __all__ = ["HIDDEN", "UNKNOWN", "Message", "Plan", "PlannedResource", "Recording"]
@@ -79,6 +80,8 @@ class Plan:
     outputs: Mapping[str, Any]
     messages: tuple[Message, ...]
     seconds: float
+    findings: tuple[Finding, ...] | None = None
+    """Of the policy pack; None: none was asked."""
 
     def of(self, token: str) -> tuple[PlannedResource, ...]:
         """The resources of one type token."""
@@ -122,6 +125,7 @@ class Plan:
             ],
             "outputs": self.outputs,
             "messages": [vars(message) for message in self.messages],
+            "findings": None if self.findings is None else [it.as_json() for it in self.findings],
             "seconds": round(self.seconds, 3),
         }
 
@@ -149,6 +153,7 @@ class Recording:
         self._seen: dict[str, _Seen] = {}
         self._outputs: Mapping[str, Any] = {}
         self.messages: list[Message] = []
+        self.findings: list[Finding] = []
 
     def listen(self, event: EngineEvent) -> None:
         """Take one event in; the Automation API calls this in the engine's order."""
@@ -159,6 +164,8 @@ class Recording:
             # The stack reports twice: when it is registered (no outputs yet) and at the end.
             if state is not None and state.type == STACK_TYPE and state.outputs:
                 self._outputs = state.outputs
+        elif event.policy_event is not None:
+            self.findings.append(finding(event.policy_event))
         elif event.diagnostic_event is not None and event.diagnostic_event.severity != "debug":
             said = event.diagnostic_event
             self.messages.append(Message(severity=said.severity, text=said.message.strip(), urn=said.urn or None))
@@ -171,8 +178,10 @@ class Recording:
         seen.state = step.new or seen.state
         seen.note(step)
 
-    def plan(self, project: str, stack: str, goals: Mapping[str, Any], seconds: float) -> Plan:
-        """The plan so far.
+    def plan(
+        self, project: str, stack: str, goals: Mapping[str, Any], seconds: float, *, policies: bool = False
+    ) -> Plan:
+        """The plan so far. `policies`: a policy pack was run.
 
         `goals`: for each URN what holds `dependencies` and `propertyDependencies`, which the events
         lack: the engine's plan file or its exported state has it.
@@ -184,6 +193,7 @@ class Recording:
             outputs=_readable(self._outputs),
             messages=tuple(self.messages),
             seconds=seconds,
+            findings=tuple(self.findings) if policies else None,
         )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
+from rehearsal.plan.findings import advice
 from rehearsal.plan.highlights import highlights
 from rehearsal.plan.plan import STACK_TYPE, UNKNOWN, Action, Plan, PlannedResource
 
@@ -232,10 +233,10 @@ def _messages(plan: Plan, paint: _Paint) -> Iterator[str]:
     for message in (it for it in plan.messages if it.severity == "info" and it.urn and "::vllm-eks:" in it.urn):
         yield message.text
         yield ""
-    warnings = [it for it in plan.messages if it.severity == "warning"]
-    for message in warnings:
-        yield paint.yellow(f"warning: {message.text}")
-    if warnings:
+    said = [paint.yellow(f"warning: {it.text}") for it in plan.messages if it.severity == "warning"]
+    said += map(paint.yellow, advice(plan.findings))
+    yield from said
+    if said:
         yield ""
 
 
