@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from guardrails.pods import GPU, Pod, quantity
+from guardrails.pods import GPU, quantity
 from guardrails.rule import Resource
 from guardrails.value import MalformedError, NotKnownError, Value
 
@@ -158,15 +158,3 @@ def gpu_pools(resource: Resource) -> Iterator[Pool]:
     for pool in pools(resource):
         if pool.has_gpus:
             yield pool
-
-
-def of_pod(pod: Pod, stack: Sequence[Resource]) -> list[Pool]:
-    """Return the pools on whose nodes a pod's selector lets it run; none without a selector that tells."""
-    selector = {key: it.text() for key, it in pod.spec["nodeSelector"].fields()}
-    found = []
-    for resource in stack:
-        for pool in pools(resource):
-            labels = pool.labels
-            if selector and all(labels.get(key) == value for key, value in selector.items() if key in labels):
-                found += [pool] if any(key in labels for key in selector) else []
-    return found

@@ -45,7 +45,7 @@ def test_the_pack_knows_nothing_of_the_program():
     assert not imported & {"infra", "serving", "ops", "settings", "outputs", "checks", "rehearsal", "tests"}
 
 
-def test_its_configuration_is_made_of_the_catalogue():
+def test_its_configuration_is_made_of_the_stack_files():
     assert configured.FILE.read_text() == configured.text(), f"run {configured.COMMAND}"
 
 

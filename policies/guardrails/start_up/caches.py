@@ -2,99 +2,188 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from guardrails.later import Later
 from guardrails.pods import WORKLOADS, Container, Pod, containers, gpu_pods
-from guardrails.pools import Pool, of_pod
 from guardrails.rule import Around, Rule
-from guardrails.value import Value
+from guardrails.start_up.instances import kinds
+from guardrails.start_up.places import places
 
-GPU_NAME = "karpenter.k8s.aws/instance-gpu-name"
-CACHES = (
-    *("VLLM_CACHE_ROOT", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "FLASHINFER_WORKSPACE_BASE"),
-    *("CUDA_CACHE_PATH", "XDG_CACHE_HOME"),
-)
-"""Variables that name a folder of compiled code (vLLM 0.26.0 and 0.33.0, PyTorch, Triton, FlashInfer, CUDA)."""
+CACHES = {
+    "VLLM_CACHE_ROOT": "{xdg}/vllm",
+    "FLASHINFER_WORKSPACE_BASE": "{home}/.cache/flashinfer",
+    "TRITON_CACHE_DIR": "{home}/.triton",
+    "CUDA_CACHE_PATH": "{home}/.nv",
+    "TORCHINDUCTOR_CACHE_DIR": "",
+    "FLASH_ATTENTION_CUTE_DSL_CACHE_DIR": "",
+}
+"""Variables that name a folder of compiled code, with the folder where they are not set (vLLM 0.26.0 and 0.33.0,
+FlashInfer, Triton, CUDA); empty: on the node's own disk, or none."""
+WEIGHTS = frozenset({"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE", "HF_DATASETS_CACHE"})
+"""Variables of caches that hold models, not compiled code."""
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A folder on a volume that outlives nodes."""
+
+    volume: str
+    folder: str
+
+    def __str__(self) -> str:
+        return f"{self.volume}, {self.folder}" if self.folder else self.volume
+
+    def meets(self, other: Place) -> bool:
+        """Return whether one of two places lies in the other."""
+        return self.volume == other.volume and (
+            _inside(self.folder, other.folder) or _inside(other.folder, self.folder)
+        )
 
 
 def _inside(path: str, folder: str) -> bool:
-    return f"{path.rstrip('/')}/".startswith(f"{folder.rstrip('/')}/")
+    return not folder.strip("/") or f"{path.rstrip('/')}/".startswith(f"{folder.rstrip('/')}/")
 
 
-def _shared(pod: Pod) -> dict[str, str]:
+def _shared(pod: Pod, later: Later) -> dict[str, str]:
     """Return the volumes that outlive a node, by name, with what they are."""
     found = {}
+    for it in pod.of.props.at("spec", "volumeClaimTemplates").items():
+        with later:
+            name = it.at("metadata", "name").text()
+            found[name] = f"claims {_namespace(pod)}/{name} of {pod.of.name}"
     for it in pod.spec["volumes"].items():
-        claim, server = it.at("persistentVolumeClaim", "claimName").text(), it.at("nfs", "server").text()
-        if claim:
-            found[it["name"].text()] = f"claim {pod.account[0]}/{claim}"
-        elif server:
-            found[it["name"].text()] = f"nfs {server}:{it.at('nfs', 'path').text()}"
+        with later:
+            claim, server = it.at("persistentVolumeClaim", "claimName").text(), it.at("nfs", "server").text()
+            if claim:
+                found[it["name"].text()] = f"claim {_namespace(pod)}/{claim}"
+            elif server:
+                found[it["name"].text()] = f"nfs {server}:{it.at('nfs', 'path').text()}"
     return found
 
 
-def _caches(pod: Pod) -> set[str]:
-    """Return the shared volumes in which a pod keeps compiled code."""
-    volumes, kept = _shared(pod), set()
+def _namespace(pod: Pod) -> str:
+    return pod.of.props.at("metadata", "namespace").text() or "default"
+
+
+def _folders(container: Container, later: Later) -> set[str]:
+    """Return where a container keeps compiled code; what only its start decides is left out."""
+    home = container.env("HOME").text() or "/root"
+    xdg = container.env("XDG_CACHE_HOME").text() or f"{home}/.cache"
+    found = set()
+    for name, default in CACHES.items():
+        with later:
+            found.add(container.env(name).text() or default.format(home=home, xdg=xdg))
+    return {posixpath.normpath(it) for it in found if it.startswith("/") and "$(" not in it}
+
+
+def _caches(pod: Pod, later: Later) -> set[Place]:
+    """Return the shared folders in which a pod keeps compiled code."""
+    volumes, kept = _shared(pod, later), set()
     for container in pod.containers:
-        folders = [folder for name in CACHES if (folder := container.env(name).text())]
-        for mount in container.value["volumeMounts"].items():
-            volume, path = mount["name"].text(), mount["mountPath"].text()
-            if volume in volumes and any(_inside(folder, path) for folder in folders):
-                kept.add(f"{volumes[volume]}, {mount['subPath'].text()}".rstrip(", "))
-    return kept
+        with later:
+            if not volumes or not container.gpus:
+                continue
+            mounts = {
+                posixpath.normpath(it["mountPath"].text() or "/"): it for it in container.value["volumeMounts"].items()
+            }
+            for folder in _folders(container, later):
+                # the deepest mount is the one that holds it
+                path = max((it for it in mounts if _inside(folder, it)), key=len, default="")
+                mount = mounts.get(path)
+                if mount and (volume := volumes.get(mount["name"].text())):
+                    below = mount["subPathExpr"].text() or mount["subPath"].text()
+                    if "$(" not in below:
+                        kept.add(Place(volume, posixpath.normpath(f"/{below}/{folder[len(path) :]}").strip("/")))
+    return {it for it in kept if not any(it != other and it.meets(other) and other < it for other in kept)}
 
 
-def _products(pools: list[Pool]) -> set[str]:
-    return {value for pool in pools for value in pool.values(GPU_NAME) or [pool.name]}
+def _products(pod: Pod, around: Around) -> frozenset[str]:
+    found = places(pod, around.stack, kinds({}))
+    return frozenset(product for it in found for product in it.products)
 
 
 def _per_gpu(pod: Pod, around: Around) -> Iterator[str]:
-    mine = _products(of_pod(pod, around.stack))
-    for place in sorted(_caches(pod)):
-        if len(mine) > 1:
-            yield f"its cache ({place}) serves {', '.join(sorted(mine))}; one folder for each"
-        for resource in around.of(*WORKLOADS):
-            if resource is around.resource:
-                continue
-            for other in gpu_pods(resource):
-                theirs = _products(of_pod(other, around.stack))
-                if place in _caches(other) and theirs != mine:
+    later = Later()
+    kept = sorted(_caches(pod, later))
+    if not kept:
+        yield from later.rest()
+        return
+    mine = _products(pod, around)
+    if len(mine) > 1:
+        for place in kept:
+            yield (
+                f"its start-up cache ({place}) serves {_and(mine)};"
+                " bind the pod to one product, or give each a folder of its own"
+            )
+    # what is unknown of the others is said where they are looked at
+    others = Later()
+    for resource in around.of(*WORKLOADS):
+        with others:
+            for other in () if resource is around.resource else gpu_pods(resource):
+                met = [it for it in _caches(other, others) if any(it.meets(each) for each in kept)]
+                theirs = _products(other, around) if met else mine
+                if mine and theirs and theirs != mine:
                     yield (
-                        f"its cache ({place}) is that of {resource.name} too, on another GPU:"
-                        f" {', '.join(sorted(mine))} and {', '.join(sorted(theirs))}"
+                        f"its start-up cache ({min(met)}) is that of {resource.name} too, on another GPU: {_and(mine)}"
+                        f" here, {_and(theirs)} there; give each product a folder of its own"
                     )
+    yield from later.rest()
+
+
+def _and(names: frozenset[str]) -> str:
+    return " and ".join(sorted(names))
+
+
+_REMOTE = ("s3://", "gs://", "az://")
 
 
 def _model(container: Container) -> str:
-    """Return where a container's model lies; empty: it names none."""
+    """Return where a container's model lies; empty: it names no folder.
+
+    It is named by its flag, behind `serve`, or first where the image itself says `vllm serve`.
+    """
     words = container.words
-    if (said := container.argument("--model")) is not None:
-        return said
-    after = words[words.index("serve") + 1 :] if "serve" in words else words
-    return next((it for it in after if it.startswith(("s3://", "/")) and "=" not in it), "") if words else ""
+    said = container.argument("--model") or ""
+    if not said and "serve" in words:
+        said = next(iter(words[words.index("serve") + 1 :]), "")
+    elif not said and container.value["command"].is_missing:
+        said = next(iter(words), "")
+    return said.rstrip("/") if said.startswith(("/", *_REMOTE)) else ""
 
 
 def _beside(container: Container, _: Around) -> Iterator[str]:
     model = _model(container)
-    if not model or model == "/":
+    if not model:
         return
-    named = {name: container.env(name) for name in CACHES}
+    later = Later()
     for it in container.value["env"].items():
-        name = it["name"].text()
-        if "CACHE" in name.upper():
-            named[name] = it["value"]
-    for name, value in named.items():
-        if _is_text(value) and _inside(value.text(), model):
-            yield f"container {container.name}: {name} lies below the model ({model}); put it beside"
-    for word in container.words:
+        with later:
+            name = it["name"].text()
+            if (
+                ("CACHE" in name.upper() or name in CACHES)
+                and name not in WEIGHTS
+                and _under(it["value"].text(), model)
+            ):
+                yield _said(container, name, it["value"].text(), model)
+    words = container.words
+    for place, word in enumerate(words):
         flag, equals, folder = word.partition("=")
-        if equals and "cache" in flag.lower() and _inside(folder, model):
-            yield f"container {container.name}: {flag} lies below the model ({model}); put it beside"
+        if not equals:
+            folder = words[place + 1] if place + 1 < len(words) else ""
+        if flag.startswith("-") and "cache" in flag.lower() and _under(folder, model):
+            yield _said(container, flag, folder, model)
+    yield from later.rest()
 
 
-def _is_text(value: Value) -> bool:
-    return not value.is_missing and bool(value.text())
+def _under(folder: str, model: str) -> bool:
+    return folder.startswith(("/", *_REMOTE)) and _inside(folder, model)
+
+
+def _said(container: Container, name: str, folder: str, model: str) -> str:
+    return f"container {container.name}: {name} ({folder}) lies below the model ({model}); put it beside"
 
 
 RULES = (
@@ -112,7 +201,7 @@ RULES = (
         id="cache-beside-model",
         says="A start-up cache lies outside the model's folder.",
         why="Whoever may write the cache may then write weights, and a listing of the model finds the cache.",
-        source="measured: the streamer lists the whole prefix",
+        source="measured: the streamer lists the whole prefix; judgement on the right to write",
         kinds=WORKLOADS,
         parts=containers,
         check=_beside,

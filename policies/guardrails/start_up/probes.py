@@ -1,72 +1,75 @@
-"""What kills an engine before it is ready, or cuts off its last requests."""
+"""What kills an engine before it is ready, or keeps it from starting."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator
 
-from guardrails.pods import SERVING, WORKLOADS, Container, Pod, gpu_pods
-from guardrails.rule import Around, Resource, Rule
-from guardrails.value import Value
+from guardrails.pods import WORKLOADS, Container, Pod, containers, gpu_pods, whole
+from guardrails.rule import Around, Rule
+from guardrails.value import MalformedError, Value
 
 LIMIT = "VLLM_ENGINE_READY_TIMEOUT_S"
 DEFAULT_LIMIT = 600
 """Seconds that vLLM waits for its engine where nobody says otherwise (`core_client.py:620`, 0.26.0 and 0.33.0)."""
 
 
-def gpu_containers(resource: Resource) -> Iterator[Container]:
-    """Yield the containers that ask for an accelerator."""
-    for pod in gpu_pods(resource):
-        yield from (it for it in pod.containers if it.gpus)
+def start_limit(container: Container, default: float) -> int:
+    """Return how many seconds an engine has to start.
 
-
-def _seconds(probe: Value) -> float:
-    """Return for how long a probe may fail: Kubernetes' own values where none are given (core/v1, Probe)."""
-    delay = probe["initialDelaySeconds"].number() or 0
-    period = probe["periodSeconds"].number() or 10
-    return delay + period * (probe["failureThreshold"].number() or 3)
-
-
-def _limit(container: Container) -> float:
+    Raises:
+        MalformedError: vLLM cannot read what its variable says, and ends at once.
+    """
     said = container.env(LIMIT)
-    text = said.text()
-    return float(text) if text.isdigit() else DEFAULT_LIMIT
+    text = said.text().strip()
+    if not text:
+        return int(default)
+    if not re.fullmatch(r"[0-9]{1,9}", text, re.ASCII):
+        raise MalformedError(f"{said.path}: {LIMIT} is {text!r}; write whole seconds, such as 1800")
+    return int(text)
 
 
-def _startup(container: Container, _: Around) -> Iterator[str]:
+def _times(probe: Value) -> tuple[int, int, int]:
+    """Return delay, period and failures of a probe; a missing value and 0 are Kubernetes' own (core/v1, Probe)."""
+    return (
+        whole(probe["initialDelaySeconds"]) or 0,
+        whole(probe["periodSeconds"]) or 10,
+        whole(probe["failureThreshold"]) or 3,
+    )
+
+
+def _kills(probe: Value) -> int:
+    """Return after how many seconds a probe gives up at the earliest: the first question comes after the delay."""
+    delay, period, failures = _times(probe)
+    return delay + period * (failures - 1)
+
+
+def _startup(container: Container, around: Around) -> Iterator[str]:
+    if not container.gpus:
+        return
     startup, liveness = container.value["startupProbe"], container.value["livenessProbe"]
-    limit = _limit(container)
-    if startup.is_missing and not liveness.is_missing:
+    if startup.is_missing and liveness.is_missing:
+        return
+    limit = start_limit(container, around.config["seconds"])
+    if startup.is_missing:
+        if (after := _kills(liveness)) < limit:
+            yield (
+                f"container {container.name}: its livenessProbe kills it after {after} s and no startupProbe holds that"
+                f" back; add a startupProbe that bears {limit} s ({LIMIT})"
+            )
+    elif (after := _kills(startup)) < limit:
+        delay, period, _ = _times(startup)
+        enough = math.ceil((limit - delay) / period) + 1
         yield (
-            f"container {container.name}: its livenessProbe kills it after {_seconds(liveness):.0f} s and nothing holds"
-            f" it back; add a startupProbe of {limit:.0f} s or more"
-        )
-    elif not startup.is_missing and _seconds(startup) < limit:
-        yield (
-            f"container {container.name}: its startupProbe gives up after {_seconds(startup):.0f} s, the engine after"
-            f" {limit:.0f} s ({LIMIT}); raise failureThreshold"
+            f"container {container.name}: its startupProbe gives up after {after} s, the engine after {limit} s"
+            f" ({LIMIT}); raise failureThreshold to {enough}"
         )
 
 
 def _links(pod: Pod, _: Around) -> Iterator[str]:
     if pod.spec["enableServiceLinks"].flag() is not False:
-        yield "enableServiceLinks is on; set it to false"
-
-
-def _shutdown(pod: Pod, _: Around) -> Iterator[str]:
-    grace = pod.spec["terminationGracePeriodSeconds"].number()
-    whole = 30.0 if grace is None else grace
-    for container in pod.containers:
-        if not container.gpus:
-            continue
-        hook = container.value.at("lifecycle", "preStop")
-        if hook.is_missing:
-            yield f"container {container.name}: no preStop hook, so it stops while Services still send to it"
-        wait = hook.at("sleep", "seconds").number() or 0
-        if wait >= whole:
-            yield (
-                f"container {container.name}: preStop takes {wait:.0f} s of the pod's {whole:.0f} s, which leaves none"
-                " to end requests; raise terminationGracePeriodSeconds"
-            )
+        yield "enableServiceLinks is true, also where it is left out; set it to false"
 
 
 RULES = (
@@ -76,8 +79,9 @@ RULES = (
         why="A shorter one, or liveness alone, kills every cold start for ever, and each time pays for the GPU.",
         source="kserve#5062, kube-agents#712",
         kinds=WORKLOADS,
-        parts=gpu_containers,
+        parts=containers,
         check=_startup,
+        config={"seconds": DEFAULT_LIMIT},
     ),
     Rule(
         id="service-links",
@@ -87,14 +91,5 @@ RULES = (
         kinds=WORKLOADS,
         parts=gpu_pods,
         check=_links,
-    ),
-    Rule(
-        id="shutdown-order",
-        says="A server waits before it stops, and has time left for the requests that run.",
-        why="Endpoints are taken away while it shuts down, so every rollout and every Spot end cuts requests off.",
-        source="Kubernetes documentation, pod termination",
-        kinds=SERVING,
-        parts=gpu_pods,
-        check=_shutdown,
     ),
 )
