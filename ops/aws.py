@@ -81,12 +81,12 @@ def answering(what: str) -> Iterator[None]:
         said = error.response.get("Error", {})
         code, message = str(said.get("Code", "")), str(said.get("Message", ""))
         hint = f"; {SIGN_IN}" if code in EXPIRED else missing(code, message, error.operation_name)
-        line = f"{what}: {_line(f'AWS answers {code}: {message}')}{hint}"
+        line = f"{what}: {one_line(f'AWS answers {code}: {message}')}{hint}"
         raise (RefusedError(line) if code in _GONE else UnclearError(line)) from None
     except NOT_SIGNED_IN as error:
-        raise UnclearError(f"{what}: {_line(str(error))}; {SIGN_IN}") from None
+        raise UnclearError(f"{what}: {one_line(str(error))}; {SIGN_IN}") from None
     except (BotoCoreError, ValueError) as error:  # ValueError: AWS_ENDPOINT_URL is no URL
-        raise UnclearError(f"{what}: {_line(str(error))}") from None
+        raise UnclearError(f"{what}: {one_line(str(error))}") from None
 
 
 def missing(code: str, message: str, operation: str) -> str:
@@ -99,5 +99,6 @@ def missing(code: str, message: str, operation: str) -> str:
     )
 
 
-def _line(text: str) -> str:
+def one_line(text: str) -> str:
+    """Return what AWS or its SDK says as one line, to which something may be added."""
     return " ".join(text.split()).rstrip(": ")

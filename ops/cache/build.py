@@ -11,6 +11,7 @@ from ops.stack.keys import keyed_server
 from ops.stack.stack_file import Stack
 from serving.cache_key import cache_key
 from serving.server import ServerSettings
+from serving.server.demand import build_path
 
 FINGERPRINT = "--fingerprint="
 """Of the program that the template runs."""
@@ -31,7 +32,7 @@ def prepared(cluster: Cluster, stack: Stack, name: str, server: ServerSettings, 
             free GPU.
         UnclearError: the cluster does not tell.
     """
-    namespace, path = stack.settings.namespace, f"servers.{name}.cacheBuild"
+    namespace, path = stack.settings.namespace, build_path(name)
     missing = "`pulumi up` makes it for a server with the technique cache-restore"
     template = jobs.template(cluster, stack, cache_build(name, candidate=candidate), why_missing=missing)
     pod = template["spec"]["jobTemplate"]["spec"]["template"]["spec"]

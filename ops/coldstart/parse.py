@@ -1,7 +1,6 @@
 """`ops coldstart parse`: the starts in logs and dumps that somebody has, as records."""
 
 import functools
-import re
 import shutil
 import stat
 import sys
@@ -14,7 +13,6 @@ from typing import BinaryIO
 
 from ops.coldstart.dumps import objects, start_of
 from ops.coldstart.log import EngineStart, read_bytes
-from ops.coldstart.log.read import RESTORED
 from ops.coldstart.measure.seen.fold import folded, is_new
 from ops.coldstart.measure.seen.start import Seen
 from ops.coldstart.measure.written import record as measured
@@ -36,8 +34,6 @@ LATE = 60.0
 """Seconds from listening to Ready that need no word: a probe asks every few."""
 
 UNSAID = "nobody says what was there before: counted as a restart; --situation says it"
-
-_RESTORED = re.compile(RESTORED.encode() + rb"[^\n]*")
 
 
 def parsed(
@@ -68,8 +64,8 @@ def parsed(
         dumps = {name: found for name, path in paths.items() if (found := objects(name, path)) is not None}
         logs = {name: path for name, path in paths.items() if name not in dumps}
         if not dumps:
-            both = {name: (_read(name, it, version, server), _restored(it)) for name, it in logs.items()}
-            return [(name, record(name, engine, start, it, server, unsaid)) for name, (engine, it) in both.items()]
+            read = {name: _read(name, it, version, server) for name, it in logs.items()}
+            return [(name, record(name, engine, start, server, unsaid)) for name, engine in read.items()]
         if server is None:
             raise UsageError("dumps of the API need --server: which pod is meant, and what acts on it")
         if len(logs) != 1:
@@ -78,7 +74,7 @@ def parsed(
         seen = start_of((it for found in dumps.values() for it in found), server.name)
         engine = _read(name, path, version, server)
         _refuse_another_start(name, seen, engine)
-        return [(name, _whole(seen, engine, start, _restored(path) or "", server, unsaid))]
+        return [(name, _whole(seen, engine, start, server, unsaid))]
 
 
 def _refuse_another_start(name: str, seen: Seen, engine: EngineStart) -> None:
@@ -94,9 +90,7 @@ def _refuse_another_start(name: str, seen: Seen, engine: EngineStart) -> None:
         )
 
 
-def _whole(
-    seen: Seen, engine: EngineStart, start: Start, restored: str, server: Server, unsaid: Sequence[str]
-) -> Record:
+def _whole(seen: Seen, engine: EngineStart, start: Start, server: Server, unsaid: Sequence[str]) -> Record:
     """Return what dumps and log say together, as `run` would have measured it."""
     phases = folded(seen, engine, restores=server.restores, primes=server.primes)
     what: Start = "fresh node" if is_new(seen) else "warm node" if start == "fresh node" else start
@@ -109,7 +103,7 @@ def _whole(
             f"Ready {late.seconds:.0f} s after it listened: the API has the last time only, and readiness may have been"
             " lost and come again"
         )
-    return measured(server, what, seen, phases, engine, restore=restored, notes=notes, token=None)
+    return measured(server, what, seen, phases, engine, restore=engine.restored or "", notes=notes, token=None)
 
 
 def _path(name: str, ends: ExitStack) -> Path:
@@ -149,20 +143,10 @@ def _read(name: str, path: Path, version: str | None, server: Server | None) -> 
     return found
 
 
-def _restored(path: Path) -> str | None:
-    """Return the last line of a restore in a log of all containers; None: there is none."""
-    last = b""
-    with path.open("rb") as file:
-        while piece := file.read(PIECE):
-            last = [last, *_RESTORED.findall(piece + file.readline(PIECE))][-1]
-    return last.decode("utf-8", "replace") or None
-
-
 def record(
     name: str,
     found: EngineStart,
     start: Start,
-    restored: str | None,
     server: Server | None,
     unsaid: Sequence[str] = (),
 ) -> Record:
@@ -171,7 +155,7 @@ def record(
         last = list(found.spans)[-1] if found.spans else "nothing"
         line = f"{echo(name)}: {'; '.join(found.notes)}; the last that it shows is {last}"
         raise (RefusedError if found.failed else UnclearError)(line)
-    line_of_restore = RESTORE_LINE.search(restored or "")
+    line_of_restore = RESTORE_LINE.search(found.restored or "")
     word = line_of_restore["outcome"] if line_of_restore else None
     what, unsure = role(server.techniques, word, found.compile) if server else (_role(found), "")
     total = round(found.total, 3)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
 from infra.naming import partition_of
-from ops.aws import EXPIRED, NOT_SIGNED_IN, SIGN_IN
+from ops.aws import EXPIRED, SIGN_IN, answering, one_line
 from ops.failures import RefusedError, UnclearError
 from ops.preflight.asking import Asked, NoAnswer, answer, code_of
 from ops.preflight.finding import Finding, ok
@@ -25,14 +25,11 @@ def check(asked: Asked) -> Iterator[Finding]:
         UnclearError: no credentials, expired ones, no answer.
     """
     region, wanted = asked.stack.region, asked.stack.settings.account.id
-    try:
-        who = asked.aws.client("sts").get_caller_identity()
-    except ClientError as error:
-        raise _refused(asked, error) from None
-    except NOT_SIGNED_IN as error:
-        raise UnclearError(f"sts:GetCallerIdentity: {' '.join(str(error).split())}; {SIGN_IN}") from None
-    except (BotoCoreError, ValueError) as error:
-        raise UnclearError(f"sts:GetCallerIdentity: {' '.join(str(error).split())}") from None
+    with answering("sts:GetCallerIdentity"):
+        try:
+            who = asked.aws.client("sts").get_caller_identity()
+        except ClientError as error:
+            raise _refused(asked, error) from None
     if who["Account"] != wanted:
         raise RefusedError(
             f"account.id: the stack file names {wanted}, and your credentials are {who['Arn']} of {who['Account']};"
@@ -45,7 +42,7 @@ def _refused(asked: Asked, error: ClientError) -> Exception:
     """Return what to end with when STS of the region takes no credentials: a closed region says so in no other way."""
     code, region = code_of(error), asked.stack.region
     said = f"sts:GetCallerIdentity in {region}: AWS answers {code}: {error.response['Error'].get('Message', '')}"
-    said = " ".join(said.split()).rstrip(": ")
+    said = one_line(said)
     opened = opt_in(asked) if code in EXPIRED | CLOSED else None
     if opened == "not-opted-in":
         return RefusedError(

@@ -90,13 +90,13 @@ def answer(action: str, ask: Callable[[], T], *, absent: Mapping[str, T] | None 
         code = code_of(error)
         if absent is not None and code in absent:
             return absent[code]
-        return NoAnswer(_line(f"{action}: AWS answers {code}: {_message(error)}"), _fix(action, code))
+        return NoAnswer(aws.one_line(f"{action}: AWS answers {code}: {_message(error)}"), _fix(action, code))
     except UnclearError as error:
-        return NoAnswer(_line(f"{action}: {error}"), "mend the AWS configuration of this shell, then run again")
+        return NoAnswer(aws.one_line(f"{action}: {error}"), "mend the AWS configuration of this shell, then run again")
     except aws.NOT_SIGNED_IN as error:
-        return NoAnswer(_line(f"{action}: {error}"), aws.SIGN_IN)
+        return NoAnswer(aws.one_line(f"{action}: {error}"), aws.SIGN_IN)
     except (BotoCoreError, ValueError) as error:
-        return NoAnswer(_line(f"{action}: {error}"), "reach AWS from here, then run again")
+        return NoAnswer(aws.one_line(f"{action}: {error}"), "reach AWS from here, then run again")
 
 
 def code_of(error: ClientError) -> str:
@@ -116,7 +116,3 @@ def _message(error: ClientError) -> str:
     said = str(error.response.get("Error", {}).get("Message", ""))
     # EC2 adds what only sts:DecodeAuthorizationMessage reads, a thousand characters of it
     return said.partition("Encoded authorization failure message")[0]
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split()).rstrip(": ")

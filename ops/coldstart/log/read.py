@@ -114,6 +114,7 @@ def read_bytes(pieces: Iterable[bytes], version: str | None = None) -> EngineSta
     wanted = [text.encode() for text in sorted(texts)]
     starts, stamps, pods = [_Marks()], Stamps("engine"), set[str]()
     first, last, untimed = None, None, False
+    restored: str | None = None
     for number, chunk in enumerate(chunks(pieces)):
         if number == 0:
             sample = head(chunk)
@@ -124,6 +125,8 @@ def read_bytes(pieces: Iterable[bytes], version: str | None = None) -> EngineSta
             line = stamped(chunk, stamps, begin, end)
             marks = _marked(line)
             now = line.seconds
+            if (at := line.text.find(RESTORED)) >= 0:
+                restored = line.text[at:]
             starts[-1].mixed |= line.source is None and line.message.startswith(RESTORED)
             if marks and line.source and line.pod:
                 if not pods:
@@ -151,7 +154,7 @@ def read_bytes(pieces: Iterable[bytes], version: str | None = None) -> EngineSta
     if untimed and not starts[-1].any:
         raise UnclearError("no line of it has a time; kubectl logs --timestamps has them")
     starts[0].began = 0.0 if stamps.clock == "relative" else None if starts[0].mixed else first
-    return _told(starts, stamps.clock, version)
+    return _told(starts, stamps.clock, version, restored)
 
 
 def _served(chunk: bytes, source: str | None) -> bool:
@@ -181,7 +184,7 @@ def _noted(marks: _Marks, found: Mapping[Name, Match[str]], now: float) -> None:
         marks.take(name, now, float(said["seconds"]) if said.get("seconds") else None)
 
 
-def _told(starts: list[_Marks], clock: Clock, version: str | None) -> EngineStart:
+def _told(starts: list[_Marks], clock: Clock, version: str | None, restored: str | None) -> EngineStart:
     last = starts[-1]
     if not set(last.at) - {"asleep", "awake"}:
         raise UnclearError("no start of vLLM in it: no line that any known version prints when it starts")
@@ -210,6 +213,7 @@ def _told(starts: list[_Marks], clock: Clock, version: str | None) -> EngineStar
         restarts=len(starts) - 1,
         sleeps=tuple(last.sleeps),
         wakes=tuple(last.wakes),
+        restored=restored,
         failed="failed" in last.at,
         notes=tuple(notes),
     )

@@ -31,6 +31,8 @@ class EngineStart:
     sleeps: tuple[tuple[float, float], ...]
     """Ends of falling asleep, and how long each took."""
     wakes: tuple[tuple[float, float], ...]
+    restored: str | None
+    """The last line of a container that restores caches before the engine; None: there is none in the log."""
     failed: bool
     """The engine says that it could not start."""
     notes: tuple[str, ...]

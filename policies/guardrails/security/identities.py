@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from guardrails.accounts import ASSOCIATION as ASSOCIATION  # others take it from here
 from guardrails.accounts import ROLE, is_for
 from guardrails.documents import ALL, IDENTITY, OF_ENDPOINTS, Statement, statements, trust
 from guardrails.exceptions import excepted

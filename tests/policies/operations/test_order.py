@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guardrails import operations
+from guardrails.accounts import ASSOCIATION
 from guardrails.money import NAT, ROUTE, ROUTE_TABLES
 from guardrails.operations.order import ADDON, NODES, needed
 from guardrails.operations.pins import CHARTS, RELEASE
 from guardrails.pods import WORKLOADS
 from guardrails.pools import NODE_CLASS, NODE_POOL
 from guardrails.rule import Unchecked, Violation, judged
-from guardrails.security.identities import ASSOCIATION
 from tests.policies.conftest import UNKNOWN, found, resource, unchecked
 
 

@@ -39,7 +39,7 @@ ODD = st.one_of(
 def measured(lines):
     """A record, or the line why there is none."""
     try:
-        return record("x", read_bytes(lines, "0.26.0"), "restart", None, None)
+        return record("x", read_bytes(lines, "0.26.0"), "restart", None)
     except UnclearError as error:
         return str(error)
 
@@ -203,7 +203,7 @@ def test_two_models_compile_from_the_first_ones_beginning():
 )
 def test_start_of_which_nobody_knows_what_it_compiled_is_no_improvement(without, compiled, counts_as):
     said = [it for it in start() if not re.search(without, it.message)]
-    found = record("x", read(dressed(said, engine.runtime)), "restart", None, None)
+    found = record("x", read(dressed(said, engine.runtime)), "restart", None)
     assert (found.compile, found.role) == (compiled, counts_as)
 
 
