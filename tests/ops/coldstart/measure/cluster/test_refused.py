@@ -103,7 +103,8 @@ def test_a_build_is_running(serving):
 def test_a_rollout_is_under_way(scene):
     scene.stage.boot = 0.0
     scene.deploy()
-    while not scene.pods():
+    # a pod is there before the Deployment's status counts it
+    while not scene.deployment().get("status", {}).get("updatedReplicas"):
         scene.stage.check()
     assert refused(scene) == "servers.gemma: 0 of 1 pods are ready: nothing is provoked before all are"
 
