@@ -13,7 +13,7 @@ PROGRAMS = .:$$(echo serving/scripts/*/ | tr ' ' :)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help preview admit test lint unit mutants mutants-if-changed parser-check parser-check-if-changed engine-check engine-check-if-changed bench bench-cache bench-proxy real-engine lock clean python dependencies dev-dependencies
+.PHONY: help preview admit test lint unit mutants mutants-if-changed parser-check parser-check-if-changed engine-check engine-check-if-changed bench bench-cache bench-proxy real-engine pictures lock clean python dependencies dev-dependencies
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -65,6 +65,9 @@ bench-proxy: dev-dependencies  ## what the front proxy adds at 200 streams, in s
 
 real-engine: dev-dependencies  ## the pods' programs over the real vLLM on a CPU (5.7 GB, ten minutes)
 	@PYTHONPATH=$(PROGRAMS) $(RUN) -m tests.serving.scripts.real_engine .venv/real-engine
+
+pictures: dev-dependencies  ## draw the pictures of the pages again
+	@$(RUN) -m tests.docs.pictures
 
 lock: dev-dependencies  ## pin requirements*.in again
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header requirements.in -o requirements.txt
