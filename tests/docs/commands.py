@@ -143,7 +143,8 @@ def _pulumi(arguments: list[str]) -> None:
 
 
 def _pulumi_has(words: Argv, word: str) -> bool:
-    return re.search(rf"^ +{re.escape(word)} ", _pulumi_help(words), re.MULTILINE) is not None
+    """Aliases (`stack init`) stand in no list: but the help of what does not exist is that of what is above it."""
+    return _pulumi_help((*words, word)) != _pulumi_help(words)
 
 
 @cache
