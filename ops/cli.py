@@ -19,6 +19,7 @@ from ops.idle.cli import idle
 from ops.impact.cli import impact
 from ops.live.cli import live
 from ops.preflight.cli import preflight
+from ops.review.cli import review
 from ops.weights.cli import weights
 
 
@@ -64,4 +65,5 @@ app.add_typer(idle, name="idle")
 app.command()(impact)
 app.add_typer(live)
 app.command()(preflight)
+app.add_typer(review, name="review")
 app.add_typer(weights, name="weights")

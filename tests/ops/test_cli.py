@@ -13,6 +13,7 @@ from serving import jobs
 from tests.harness import ROOT
 
 HEAVY = ("pulumi", "boto3", "botocore", "kubernetes", "yaml", "settings", "infra", "serving")
+REVIEW = ("answers", "body", "candidates", "drift", "number", "post", "preview", "rehearse", "verdict")
 COMMANDS = (
     ("bucket", "policy"),
     ("cache", "key"),
@@ -29,6 +30,7 @@ COMMANDS = (
     ("idle", "status"),
     ("impact",),
     ("preflight",),
+    *(("review", it) for it in REVIEW),
     ("sleep",),
     ("status",),
     ("try",),
@@ -56,7 +58,7 @@ def test_help_needs_none_of_the_sdks(command):
     assert done.stdout.splitlines()[-1] == "loaded:"
 
 
-@pytest.mark.parametrize("group", ["bucket", "cache", "idle", "weights"])
+@pytest.mark.parametrize("group", ["bucket", "cache", "idle", "review", "weights"])
 def test_a_command_is_summed_up_in_a_line_that_is_whole(ops, group):
     """Typer cuts what is longer."""
     listed = ops(group, "--help")[1].partition("Commands:\n")[2].splitlines()

@@ -60,6 +60,7 @@ def _server(it: Server) -> dict[str, Any]:
         "state": it.state,
         "cache": {
             "outcome": it.cache.outcome,
+            "cold": it.cache.cold,
             "baseStays": it.cache.base_stays,
             "buildable": it.cache.buildable,
             "moved": {name: list(pair) for name, pair in it.cache.moved.items()},

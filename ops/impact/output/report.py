@@ -10,10 +10,11 @@ from ops.impact.drift import Cause, Drift
 from ops.impact.leaves import ORDER, Change
 from ops.impact.limits import Verdict
 from ops.impact.output.sentences import bullets, headline
-from ops.impact.output.words import LINES, changed, code, seconds
+from ops.impact.output.words import LINES, changed, seconds
 from ops.impact.resources import Ended, grouped
 from ops.impact.servers.predicted import Row, differ, rows
 from ops.impact.servers.verdict import Server
+from ops.markdown import code
 from serving.budget.timeline import STARTS
 
 _SHOWN = 5

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from ops import COMMAND
 from ops.impact.compare import Impact
 from ops.impact.leaves import ORDER, Change
-from ops.impact.output.words import changed, code
+from ops.impact.output.words import changed
 from ops.impact.servers.cache import Cache
 from ops.impact.servers.pods import Pods
 from ops.impact.servers.verdict import Interruption, Server
+from ops.markdown import code
 
 _SHOWN = 2
 

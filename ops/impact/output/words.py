@@ -9,6 +9,7 @@ import re
 from pydantic import JsonValue
 
 from ops.impact.leaves import Change
+from ops.markdown import code
 
 _LONGEST = 60
 """Characters of a value."""
@@ -21,12 +22,6 @@ _BLOB = re.compile(r"[A-Za-z0-9+/]{80,}={0,2}")
 
 _LED = 20
 """Characters of a beginning that two values have in common before they differ."""
-
-
-def code(text: str, longest: int = 160) -> str:
-    """Return a text as code, which no sign in it can end."""
-    whole = "".join(sign if sign.isprintable() else " " for sign in text.replace("`", "'"))
-    return f"`{whole[:longest]}...`" if len(whole) > longest else f"`{whole}`"
 
 
 def value(it: JsonValue) -> str:

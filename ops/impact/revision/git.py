@@ -41,6 +41,11 @@ def commit(revision: str, option: str) -> str:
     raise UsageError(f"{option} {echo(revision)}: not a revision that git knows{hint}")
 
 
+def holds(of: str, file: str) -> bool:
+    """Return whether a commit has a file, as seen from the current folder."""
+    return bool(_git("rev-parse", "--verify", "--quiet", f"{of}:./{file}", asked=file))
+
+
 @contextmanager
 def checked_out(of: str, option: str) -> Iterator[Path]:
     """Check a commit out into a temporary folder, and return what there is the current folder.

@@ -6,8 +6,9 @@ from ops.impact.drift import CLASS_TYPE, POOL_TYPE
 from ops.impact.limits import parse, verdicts
 from ops.impact.output.document import document
 from ops.impact.output.report import report
-from ops.impact.output.words import code, value
+from ops.impact.output.words import value
 from ops.impact.plan import DEPLOYMENT
+from ops.markdown import code
 from tests.ops.impact.plans import PREFIX, changed, key, pod, predicted, resource, server, spec
 from tests.ops.impact.servers.test_servers import MISSES, flag, keeps, two
 

@@ -1,0 +1,1 @@
+"""What is written on GitHub: a comment of a pull request, an issue of a stack."""
