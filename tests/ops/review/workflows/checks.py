@@ -7,12 +7,9 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-import typer
 import yaml
 
-from ops.cli import app
-from rehearsal.arguments import parser
-from tests.harness import ROOT
+from tests.docs.commands import UnknownCommandError, check
 
 PINNED = {
     "actions/cache": ("cdf6c1fa76f9f475f3d7449005a359c84ca0f306", "v5.0.3"),
@@ -26,7 +23,7 @@ PINNED = {
 
 SAME_REPOSITORY = "github.event.pull_request.head.repo.full_name == github.repository"
 _USES = re.compile(r"uses:\s*(\S+)@(\S+)(?:\s+#\s*(\S+))?\s*$", re.MULTILINE)
-_OWN = re.compile(r"\.venv/bin/python -m (\w+) ([^>|&;)\n]*)")
+_OWN = re.compile(r"(?:\.venv/bin/python -m|\bmake) [^>|&;)\n]*")
 _WHEN_SET = re.compile(r"\$\{\w+:\+([^}]*)\}")
 
 
@@ -94,37 +91,8 @@ def _step(step: dict[str, Any], triggers: dict[str, Any]) -> Iterator[str]:
 
 
 def _commands(run: str) -> Iterator[str]:
-    for target in re.findall(r"\bmake ([\w-]+)", run):
-        if not re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE):
-            yield f"make {target}: no such target"
-    for program, rest in _OWN.findall(_WHEN_SET.sub(r"\1", run)):
-        arguments = shlex.split(rest)
-        why = _refused(arguments) if program == "ops" else _unparsed(arguments)
-        if why:
-            yield f"{program} {' '.join(arguments[:2])}: {why}"
-
-
-def _refused(arguments: list[str]) -> str:
-    """Why `python -m ops` does not take these arguments; empty: it does."""
-    command: Any = typer.main.get_command(app)
-    while hasattr(command, "commands"):
-        if not arguments or arguments[0] not in command.commands:
-            return "no such command"
-        command, arguments = command.commands[arguments[0]], arguments[1:]
-    context = command.context_class(command)
-    try:
-        given, left, _ = command.make_parser(context).parse_args(list(arguments))
-    except Exception as mistake:
-        return str(getattr(mistake, "message", mistake))
-    missing = [it.opts[0] for it in command.params if it.required and it.name not in given]
-    if left or missing:
-        return f"left over: {left}, missing: {missing}"
-    return ""
-
-
-def _unparsed(arguments: list[str]) -> str:
-    try:
-        parser().parse_args(arguments)
-    except SystemExit:
-        return "not taken"
-    return ""
+    for given in _OWN.findall(_WHEN_SET.sub(r"\1", run)):
+        try:
+            check(tuple(shlex.split(given)))
+        except UnknownCommandError as error:
+            yield str(error)

@@ -97,13 +97,13 @@ BROKEN = [
         ["rehearse: run: an expression becomes part of the script"],
     ),
     ("comment", "make dependencies", "make dependancies", ["comment: make dependancies: no such target"]),
-    ("comment", "ops review body", "ops review bodies", ["comment: ops review bodies: no such command"]),
+    ("comment", "ops review body", "ops review bodies", ["comment: ops review: no command 'bodies'"]),
     ("comment", ":+--fork}", ":+--forks}", ["comment: ops review body: No such option: --forks"]),
     (
         "drift",
         " --repository \"$GITHUB_REPOSITORY\"",
         "",
-        ["report: ops review drift: left over: [], missing: ['--repository']"],
+        ["report: ops review drift: too much [], missing ['repository']"],
     ),
 ]  # fmt: skip
 
