@@ -283,7 +283,11 @@ outputs.export(
         "cluster_endpoint": cluster.endpoint,
         "kubeconfig": cluster.kubeconfig,
         "namespace": namespace.name,
+        "account": stack.account.id,
         "model_bucket": bucket.name,
+        "model_bucket_arn": bucket.arn,
+        "model_bucket_key": stack.model_bucket.key,
+        "s3_addresses": network.s3_addresses,
         "image_prefixes": images.published,
         "image_repositories": images.own,
         "gpu_pools": {name: published(name, pool, region) for name, pool in gpu_pools.items()},
@@ -293,6 +297,9 @@ outputs.export(
                 "model": server.model.served_name,
                 "cachePrefix": servers[name].cache_prefix,
                 "predicted": servers[name].predicted,
+                "modelPrefix": server.model.uri.prefix,
+                "pods": servers[name].pods,
+                "asksForToken": servers[name].asks_for_token,
             }
             for name, server in stack.servers.items()
         },

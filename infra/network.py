@@ -113,6 +113,8 @@ class Network(pulumi.ComponentResource):
     vpc_id: pulumi.Output[str]
     private_subnet_ids: Mapping[str, pulumi.Output[str]]
     """By zone."""
+    s3_addresses: pulumi.Output[Sequence[str]]
+    """CIDR blocks of S3 in the region, as the provider last read them."""
 
     def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("vllm-eks:infra:Network", name, None, opts)
@@ -187,7 +189,7 @@ class Network(pulumi.ComponentResource):
 
         # Weights and image layers come from S3: through the NAT every gigabyte is charged (pytorch/ci-infra#1032).
         # The policy stays open: one that lists buckets breaks ECR layers and AL2023 packages (vpc-cni#917).
-        ec2.VpcEndpoint(
+        storage = ec2.VpcEndpoint(
             f"{name}-s3",
             vpc_id=network.id,
             service_name=endpoint_service(args.region, "s3"),
@@ -201,6 +203,7 @@ class Network(pulumi.ComponentResource):
 
         self.vpc_id = network.id
         self.private_subnet_ids = {zone: subnet.id for zone, subnet in private.items()}
+        self.s3_addresses = storage.cidr_blocks
         self.register_outputs({"vpcId": self.vpc_id, "privateSubnetIds": self.private_subnet_ids})
 
     def _nat(self, name: str, subnet: ec2.Subnet, title: str, *, after: ec2.Route) -> ec2.NatGateway:

@@ -35,6 +35,8 @@ class Cloud(Mocks):
             return f"{metadata['namespace']}/{metadata['name']}", {**state, "metadata": metadata}
         state.setdefault("name", f"{args.name}-1a2b3c4")
         state["arn"] = f"arn:aws:mock:{self.region}:{self.account}:{args.name}"
+        if args.typ == "aws:ec2/vpcEndpoint:VpcEndpoint":
+            state["cidrBlocks"] = ["192.0.2.0/24", "198.51.100.0/24"]
         if args.typ == "aws:ec2/launchTemplate:LaunchTemplate":
             state["latestVersion"] = 1
         if args.typ == "aws:secretsmanager/secretVersion:SecretVersion":

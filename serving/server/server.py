@@ -32,6 +32,7 @@ from serving.server.fit import warnings, without_effect
 from serving.server.model_mount import model_mount
 from serving.server.rollout import disruption_budget, spread, strategy
 from serving.techniques import applied, doubts, progress_deadline, shaped
+from serving.techniques.front.front_proxy import FRONT_PROXY
 from serving.techniques.technique import Provided
 
 
@@ -70,6 +71,10 @@ class VllmServer(pulumi.ComponentResource):
     """Of the volume that shows the model's folder; None without one."""
     predicted: pulumi.Output[Mapping[str, Any]]
     """Its starts, as `serving.budget.report.mapping` has them."""
+    pods: pulumi.Output[Mapping[str, Any]]
+    """What a NetworkPolicy of its clients names: labels and port."""
+    asks_for_token: pulumi.Output[bool]
+    """Whether clients have to show one."""
 
     def __init__(self, name: str, args: VllmServerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("vllm-eks:serving:VllmServer", name, None, opts)
@@ -176,6 +181,8 @@ class VllmServer(pulumi.ComponentResource):
         self.cache_prefix = pulumi.Output.from_input(key.exact)
         self.claim = claim
         self.predicted = pulumi.Output.from_input(mapping(about, settings.chosen))
+        self.pods = pulumi.Output.from_input({"labels": labels, "port": PORT})
+        self.asks_for_token = pulumi.Output.from_input(FRONT_PROXY.name in settings.chosen and args.tokens is not None)
         pulumi.log.info(report(server, about, settings.chosen), self)
         for path, doubt in (
             *warnings(about, settings.chosen, args.beside),
@@ -185,5 +192,12 @@ class VllmServer(pulumi.ComponentResource):
         for doubt in doubts(settings.chosen, about, provided):
             pulumi.log.warn(f"servers.{server}.techniques: {doubt}", self)
         self.register_outputs(
-            {"url": self.url, "cachePrefix": self.cache_prefix, "claim": self.claim, "predicted": self.predicted}
+            {
+                "url": self.url,
+                "cachePrefix": self.cache_prefix,
+                "claim": self.claim,
+                "predicted": self.predicted,
+                "pods": self.pods,
+                "asksForToken": self.asks_for_token,
+            }
         )

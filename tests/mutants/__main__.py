@@ -26,7 +26,7 @@ PASSED = Path(__file__).with_name("passed.txt")
 Checked in: CI runs the mutants when what it checks out has another digest."""
 
 DECIDES = (
-    *("infra", "serving", "ops", "rehearsal", "policies", "examples", "tests"),
+    *("infra", "serving", "ops", "rehearsal", "policies", "contract", "examples", "tests"),
     *("__main__.py", "settings.py", "checks.py", "outputs.py", "Pulumi.yaml", "pyproject.toml", "requirements-dev.txt"),
     *("Pulumi.dev.yaml", "Pulumi.staging.yaml", "Pulumi.prod.yaml"),
 )

@@ -78,7 +78,11 @@ def test_what_only_aws_knows_is_unknown_in_the_plan(stack: str) -> None:
     plan = planned(stack)
     assert plan.outputs["kubeconfig"] == UNKNOWN
     assert plan.outputs["clusterName"] == stack_settings(stack)["name"]
-    assert plan.one("pulumi:providers:kubernetes", "kubernetes").inputs["kubeconfig"] == UNKNOWN
+
+
+def test_PUL_07_a_kubeconfig_that_is_not_known_yet_is_unknown_and_no_text(stack: str) -> None:
+    """Made of the JSON of an unknown it would be `null`, and the provider would take the shell's cluster."""
+    assert planned(stack).one("pulumi:providers:kubernetes", "kubernetes").inputs["kubeconfig"] == UNKNOWN
 
 
 def test_policies_are_readable_in_the_plan(stack: str) -> None:

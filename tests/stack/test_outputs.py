@@ -48,7 +48,46 @@ def test_an_application_reads_what_the_program_exports(recording: Recording, sta
 
 
 def test_an_output_that_a_newer_platform_adds_is_ignored(dev: Recording) -> None:
-    assert read({**dev.outputs, "later": 1}) == read(dev.outputs)
+    newer = {**dev.outputs, "later": 1, "outputsVersion": "1.99"}
+    assert read(newer) == read(dev.outputs).model_copy(update={"outputs_version": "1.99"})
+
+
+def test_the_program_says_the_version_of_its_outputs(recording: Recording) -> None:
+    assert recording.outputs["outputsVersion"] == outputs.VERSION == read(recording.outputs).outputs_version
+
+
+def test_a_platform_that_says_no_version_is_of_the_first(dev: Recording) -> None:
+    older = {key: value for key, value in dev.outputs.items() if key != "outputsVersion"}
+    assert read(older).outputs_version == "1.0"
+
+
+@pytest.mark.parametrize("version", ["2.0", "0.9", "10.1"])
+def test_a_platform_of_another_version_is_refused_before_its_outputs_are_looked_at(version: str) -> None:
+    with pytest.raises(pulumi.RunError) as refused:
+        read({"outputsVersion": version, "region": 7})
+    assert str(refused.value) == (
+        f"organization/vllm-eks/dev exports outputs of version {version}, and this program reads 1.x: it needs the"
+        " outputs.py of that platform"
+    )
+
+
+def test_the_next_version_reads_no_platform_of_before(dev: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outputs, "VERSION", "2.3")
+    older = {key: value for key, value in dev.outputs.items() if key != "outputsVersion"}
+    with pytest.raises(pulumi.RunError) as refused:
+        read(older)
+    assert str(refused.value) == (
+        "organization/vllm-eks/dev exports outputs of version 1.0, and this program reads 2.x: it needs the outputs.py"
+        " of that platform"
+    )
+
+
+@pytest.mark.parametrize(("version", "spelled"), [(1, "1.0"), ("v1", '"v1"'), ("1", '"1"'), (["1.0"], '["1.0"]')])
+def test_a_version_that_is_none_is_refused(version: Any, spelled: str) -> None:
+    with pytest.raises(pulumi.RunError) as refused:
+        read({"outputsVersion": version})
+    expected = f'organization/vllm-eks/dev: outputsVersion: {spelled}; expected a text such as "1.1"'
+    assert str(refused.value) == expected
 
 
 @pytest.mark.parametrize(
@@ -74,7 +113,7 @@ def test_an_output_that_is_missing_or_of_another_type_is_named_in_one_line(
 
 
 def test_the_program_cannot_export_something_undeclared() -> None:
-    message = r"outputs differ from Platform: \['cluster_endpoint', 'cluster_name', 'extra', .*'servers'\]"
+    message = r"outputs differ from Platform: \['account', 'cluster_endpoint', 'cluster_name', 'extra', .*'servers'\]"
     with pytest.raises(TypeError, match=message):
         outputs.export({"extra": 1})
 
@@ -91,6 +130,11 @@ def test_no_output_is_secret_or_unknown(recording: Recording) -> None:
         "imageRepositories",
         "gpuPools",
         "servers",
+        "outputsVersion",
+        "account",
+        "modelBucketArn",
+        "modelBucketKey",
+        "s3Addresses",
     }
 
 
@@ -99,7 +143,7 @@ def test_registrations_have_begun_when_the_program_s_last_line_has_run(monkeypat
     ends: list[Any] = []
     monkeypatch.setattr(pulumi, "run", ends.append)
     monkeypatch.setattr(pulumi, "export", lambda *_: None)
-    outputs.export(dict.fromkeys(outputs.Platform.model_fields))
+    outputs.export(dict.fromkeys(set(outputs.Platform.model_fields) - {"outputs_version"}))
     begun: list[str] = []
 
     async def registration() -> None:

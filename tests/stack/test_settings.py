@@ -227,6 +227,13 @@ def test_PUL_09_settings_that_are_no_mapping_are_refused(raw: object) -> None:
     )
 
 
+@pytest.mark.parametrize(("typo", "meant"), [("gpuPolls", "gpuPools"), ("nmae", "name")])
+def test_PUL_09_a_misspelt_key_is_refused_and_gives_no_default(typo: str, meant: str) -> None:
+    raw = stack_settings("dev")
+    raw[typo] = raw.pop(meant)
+    assert refusal(raw) == f"the stack file has 1 mistake:\n  {typo}: unknown key; did you mean {meant}?"
+
+
 def loaded(config: dict[str, str], secrets: list[str]) -> str:
     pulumi.runtime.set_mocks(None, "vllm-eks", "test")
     pulumi.runtime.set_all_config(config, secrets)

@@ -87,7 +87,7 @@ def test_a_changed_setting_does_to_a_standing_stack_what_the_table_says(toggle: 
         assert f'resource "{guard}" cannot be deleted because it is protected.' in str(refusal.value)
         return
     plan = preview(toggle.stack, project=folder, state=state, secrets=SECRETS)
-    outputs = {name for name in plan.outputs if plan.outputs[name] != unchanged.outputs[name]}
+    outputs = {name for name in plan.outputs if plan.outputs[name] != unchanged.outputs.get(name)}
 
     assert labels(plan, "create", stateful=True) == set(toggle.adds)
     assert labels(plan, "delete", stateful=True) == set(toggle.removes)

@@ -18,7 +18,7 @@ BUCKET = (
         replaces=("Bucket models",),
         changes=("BucketPolicy models-policy", "RolePolicy gemma-server", "RolePolicy mountpoint-reader"),
         # the bucket is in the key: no other stack's warms this one's
-        outputs=("modelBucket", "servers"),
+        outputs=("modelBucket", "modelBucketArn", "servers"),
     ),
     Toggle(
         path="modelBucket.existing",
@@ -45,6 +45,7 @@ BUCKET = (
             "RolePolicy gemma-server",
             "RolePolicy mountpoint-reader",
         ),
+        outputs=("modelBucketKey",),
     ),
     Toggle(path="modelBucket.oldVersionDays", value=90, changes=("BucketLifecycleConfiguration models-lifecycle",)),
     Toggle(

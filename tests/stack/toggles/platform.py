@@ -171,7 +171,7 @@ _EVERYWHERE = (
         value="111122223333",
         also={"account.deployer": "arn:aws:iam::111122223333:role/vllm-eks-deployer"},
         changes=("Provider aws",),
-        outputs=("imagePrefixes",),
+        outputs=("account", "imagePrefixes"),
     ),
     Toggle(
         path="account.deployer",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from typing import Any
 
 from rehearsal.providers.aws.common import account, arn, generated
 from rehearsal.providers.change.unique import Clash, Unique
@@ -72,15 +73,20 @@ def _association(birth: Birth) -> Made:
     return Made(id=f"rtbassoc-{birth.digits(17)}")
 
 
+_SERVICE = ["192.0.2.0/24", "198.51.100.0/24"]
+"""Addresses of nobody (RFC 5737), in place of those of S3."""
+
+
 def _endpoint(birth: Birth) -> Made:
     identifier = f"vpce-{birth.digits(17)}"
-    outputs = {
+    outputs: dict[str, Any] = {
         "arn": arn(birth, "ec2", f"vpc-endpoint/{identifier}"),
         "ownerId": account(birth.instance),
         "state": "available",
     }
     if birth.inputs.get("vpcEndpointType", "Gateway") == "Gateway":
         outputs["prefixListId"] = f"pl-{birth.digits(8)}"
+        outputs["cidrBlocks"] = _SERVICE
     return Made(id=identifier, outputs=outputs)
 
 
