@@ -13,7 +13,7 @@ PROGRAMS = .:$$(echo serving/scripts/*/ | tr ' ' :)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help preview admit test lint unit mutants mutants-if-changed parser-check parser-check-if-changed engine-check engine-check-if-changed bench bench-cache bench-proxy real-engine pictures lock clean python dependencies dev-dependencies
+.PHONY: help preview admit iam-report test lint unit mutants mutants-if-changed parser-check parser-check-if-changed engine-check engine-check-if-changed bench bench-cache bench-proxy real-engine pictures lock clean python dependencies dev-dependencies
 
 help:  ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -23,6 +23,10 @@ preview: dependencies  ## the plan of a stack (STACK=dev) on the real engine, wi
 
 admit: dependencies  ## bring a stack up offline and show its objects to a real Kubernetes API server
 	@$(RUN) -m rehearsal admit --stack $(STACK)
+
+# the prod stack pulls Docker Hub through ECR, with credentials that a rehearsal never uses
+iam-report: dependencies  ## who may do what: one Markdown file a stack in iam-report/
+	@set -e; for file in Pulumi.*.yaml; do stack=$${file#Pulumi.}; $(RUN) -m rehearsal iam-report --stack $${stack%.yaml} --output iam-report --secret 'vllm-eks:dockerHubCredentials={"username": "x", "accessToken": "x"}'; done
 
 test: lint unit  ## every check and test
 
@@ -79,7 +83,7 @@ lock: dev-dependencies  ## pin requirements*.in again
 	@set -e; for pin in tests/parser_check/pins/vllm-*.in; do $(VENV)/bin/uv pip compile --quiet --no-deps --universal --python-version 3.11 --generate-hashes --no-header $$pin -o $${pin%.in}.txt; done
 
 clean:  ## remove what the targets above made here (not the tool cache in your home)
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis iam-report
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 dependencies: python

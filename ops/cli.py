@@ -20,6 +20,7 @@ from ops.impact.cli import impact
 from ops.live.cli import live
 from ops.preflight.cli import preflight
 from ops.review.cli import review
+from ops.rights.cli import rights
 from ops.weights.cli import weights
 
 
@@ -66,4 +67,5 @@ app.command()(impact)
 app.add_typer(live)
 app.command()(preflight)
 app.add_typer(review, name="review")
+app.add_typer(rights, name="rights")
 app.add_typer(weights, name="weights")

@@ -38,7 +38,18 @@ def parser() -> argparse.ArgumentParser:
         help="after a rehearsal with --state was killed",
         description="Make a rehearsed stack usable again after a kill, as docs/recovery.md says for a real one.",
     )
-    for command in (preview, admit, up, destroy, recover):
+    identities = commands.add_parser(
+        "iam-report",
+        help="who may do what in the stack, role by role",
+        description="Bring a stack up offline, and write down its identities as Markdown.",
+    )
+    identities.add_argument(
+        "--output",
+        default="-",
+        metavar="DIR",
+        help="write STACK.md into this folder, which is made when missing (default '-': to standard output)",
+    )
+    for command in (preview, admit, up, destroy, recover, identities):
         command.add_argument("--stack", required=True, help="the stack: NAME of Pulumi.NAME.yaml")
         command.add_argument(
             "--project", type=Path, default=Path(), metavar="DIR", help="folder of Pulumi.yaml (default: here)"
@@ -55,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--json", metavar="FILE", help="write the result as JSON ('-': to standard output, only that)"
         )
-    for command in (preview, admit, up, destroy, recover):
+    for command in (preview, admit, up, destroy, recover, identities):
         command.add_argument(
             "--secret",
             action="append",

@@ -172,6 +172,27 @@ def _recover(asked: argparse.Namespace) -> None:
     sys.stdout.write(f"{len(found)} pending creations; the stack can be used again\n")
 
 
+def _iam_report(asked: argparse.Namespace) -> None:
+    from rehearsal.engine.run import RunFailedError, UsageError  # noqa: PLC0415
+    from rehearsal.identities.documents import DocumentError  # noqa: PLC0415
+    from rehearsal.identities.report import report  # noqa: PLC0415
+    from rehearsal.standing import standing  # noqa: PLC0415
+
+    folder = None if asked.output == "-" else Path(asked.output)
+    if folder is not None and (folder.exists() and not folder.is_dir()):
+        raise UsageError(f"--output {folder}: no folder")
+    try:
+        text = report(asked.stack, standing(asked.stack, project=asked.project, secrets=asked.secret))
+    except DocumentError as unread:
+        raise RunFailedError(str(unread)) from unread
+    if folder is None:
+        sys.stdout.write(text)
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{asked.stack}.md").write_text(text, encoding="utf-8")
+        sys.stdout.write(f"{folder / asked.stack}.md\n")
+
+
 def _pack(asked: argparse.Namespace) -> Path | None:
     """The folder of the policy pack that was asked for: the project's own where none was named."""
     from rehearsal.engine.run import UsageError  # noqa: PLC0415
@@ -207,7 +228,14 @@ def _write_json(result: dict[str, Any], file: str | None) -> None:
         Path(file).write_text(text, encoding="utf-8")
 
 
-_COMMANDS = {"preview": _preview, "admit": _admit, "up": _up, "destroy": _destroy, "recover": _recover}
+_COMMANDS = {
+    "preview": _preview,
+    "admit": _admit,
+    "up": _up,
+    "destroy": _destroy,
+    "recover": _recover,
+    "iam-report": _iam_report,
+}
 
 
 def _fail(text: str, code: int) -> int:

@@ -31,6 +31,8 @@ COMMANDS = (
     ("impact",),
     ("preflight",),
     *(("review", it) for it in REVIEW),
+    ("rights", "deployer"),
+    ("rights", "preview"),
     ("sleep",),
     ("status",),
     ("try",),
@@ -58,7 +60,7 @@ def test_help_needs_none_of_the_sdks(command):
     assert done.stdout.splitlines()[-1] == "loaded:"
 
 
-@pytest.mark.parametrize("group", ["bucket", "cache", "idle", "review", "weights"])
+@pytest.mark.parametrize("group", ["bucket", "cache", "idle", "review", "rights", "weights"])
 def test_a_command_is_summed_up_in_a_line_that_is_whole(ops, group):
     """Typer cuts what is longer."""
     listed = ops(group, "--help")[1].partition("Commands:\n")[2].splitlines()

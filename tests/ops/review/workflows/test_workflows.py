@@ -1,11 +1,13 @@
 """The workflows keep to the rules that make them safe on a stranger's code, and each rule refuses what breaks it."""
 
 import os
+import re
 import subprocess
 
 import pytest
 import yaml
 
+from ops.rights.cli import PREVIEWS
 from rehearsal.toolchain import actionlint, etcd, golang, pulumi_cli
 from tests.harness import ROOT
 from tests.ops.review.workflows.checks import PINNED, wrong
@@ -193,3 +195,13 @@ def test_a_release_is_planned_approved_and_then_checked():
     ups = [name for name, it in jobs.items() if any("pulumi up" in step.get("run", "") for step in it["steps"])]
     assert ups == ["candidate", "release"]
     assert "needs.plan.result == 'success'" in jobs["release"]["if"]
+
+
+def test_previews_run_in_the_environment_whose_jobs_the_printed_role_trusts():
+    found = {
+        job["environment"]
+        for file in FILES
+        for job in yaml.safe_load(file.read_text(encoding="utf-8"))["jobs"].values()
+        if any("PREVIEW_ROLE" in str(step.get("with")) for step in job.get("steps", []))
+    }
+    assert {re.sub(r"\$\{\{.*?\}\}", "STACK", it) for it in found} == {f"{PREVIEWS}-STACK"}

@@ -1,0 +1,1 @@
+"""What the people and pipelines around a stack need in IAM: its deployer, and the previews of its pull requests."""
