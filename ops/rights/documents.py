@@ -7,11 +7,11 @@ from typing import Any
 from ops.failures import RefusedError
 from ops.rights import statements
 from ops.rights.places import places
-from ops.rights.row import Row
 from ops.rights.state import State
 from ops.rights.state import statements as of_state
 from ops.rights.statements import Statement
 from ops.rights.table import THEMES
+from ops.rights.table.row import Row
 from ops.stack.stack_file import Stack
 
 LIMIT = 6144
@@ -60,10 +60,8 @@ def _rows(stack: Stack, table: Mapping[str, Row]) -> list[Row]:
     """The table's rows; an existing bucket is looked up, and neither changed nor read any further."""
     if not stack.settings.model_bucket.existing:
         return list(table.values())
-    found = Row(on="bucket", look=("s3:ListBucket", "s3:GetBucketLocation"))
-    return [it for it in table.values() if it.on != "bucket"] + [found for it in table.values() if it.on == "bucket"][
-        :1
-    ]
+    looked_up = Row(on="bucket", look=("s3:ListBucket", "s3:GetBucketLocation"))
+    return [looked_up if it.on == "bucket" else it for it in table.values()]
 
 
 def _written(found: Mapping[str, Iterable[Statement]]) -> Documents:

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from ops.rights.identity import ATTACHING
-from ops.rights.network import CREATES
 from ops.rights.places import Places
-from ops.rights.row import Row
 from ops.rights.table import takes_an_arn
+from ops.rights.table.identity import ATTACHING
+from ops.rights.table.network import CREATES
+from ops.rights.table.row import Row
 
 Statement = Mapping[str, Any]
 What = Literal["look", "make", "change"]

@@ -9,9 +9,9 @@ import cfnlint
 import pytest
 
 from ops.rights.documents import deployer, preview
-from ops.rights.identity import ATTACHING
 from ops.rights.state import State
 from ops.rights.table import THEMES
+from ops.rights.table.identity import ATTACHING
 from ops.stack.stack_file import Stack, read
 from rehearsal.providers.aws.change import table
 from tests.harness import ROOT

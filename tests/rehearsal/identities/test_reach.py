@@ -244,6 +244,15 @@ def test_a_refusal_that_may_not_hold_stops_nobody(condition: dict[str, Any]) -> 
     assert "b-server -> b/vllm-cache/ -> a-server (b-server-more: Put)" in edges(stack(more, bucket=bucket))
 
 
+def test_what_is_stopped_on_one_way_and_not_on_another_goes_through() -> None:
+    reads = role("c", allow("Read", "s3:GetObject", [f"{BUCKET}/models/x/*", f"{BUCKET}/models/y/*"]))
+    writes = gives("b-server", allow("Put", "s3:PutObject", f"{BUCKET}/models/*"))
+    found = edges(stack(reads, writes, bucket=(scene.CACHES, scene.only("OnlyX", "models/x/*"))))
+    assert "b-server -> b/models/ -> c (b-server-more: Put)" in found
+    found = edges(stack(reads, writes, bucket=(scene.CACHES, scene.only("Both", "models/*"))))
+    assert "b-server -> b/models/ -> c (b-server-more: Put; stopped by models-policy: Both)" in found
+
+
 def test_who_is_let_in_by_the_bucket_itself_is_named() -> None:
     open_door = {**allow("Open", "s3:PutObject", f"{BUCKET}/models/*"), "Principal": {"AWS": TEAM}}
     found = edges(stack(bucket=(scene.CACHES, open_door)))

@@ -6,8 +6,8 @@ type has no handlers, from memory of the calls in its source: no document here w
 
 from collections.abc import Mapping
 
-from ops.rights import cluster, data, identity, network
-from ops.rights.row import Row
+from ops.rights.table import cluster, data, identity, network
+from ops.rights.table.row import Row
 
 THEMES: Mapping[str, Mapping[str, Row]] = {
     "network": network.ROWS,

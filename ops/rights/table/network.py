@@ -1,6 +1,6 @@
 """EC2: the network, and how system nodes start. Every change is bound to the region, and to the stack's tags."""
 
-from ops.rights.row import Row
+from ops.rights.table.row import Row
 
 # What the AWS provider asks when it deletes what network interfaces may still stand in (network_interface waits).
 _INTERFACES = ("ec2:DescribeNetworkInterfaces",)

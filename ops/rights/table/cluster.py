@@ -1,6 +1,6 @@
 """EKS, and what EKS asks of whoever makes its node groups."""
 
-from ops.rights.row import Row
+from ops.rights.table.row import Row
 
 _TAGS = ("eks:TagResource", "eks:UntagResource")
 

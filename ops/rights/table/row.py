@@ -15,5 +15,3 @@ class Row:
     """Changes that meet something without the stack's tags: mostly what they make."""
     change: tuple[str, ...] = ()
     """Changes of what is there: narrowed to the stack's tags where the service compares them (EC2, KMS)."""
-    sees_secrets: bool = False
-    """Its refresh reads a secret's value."""

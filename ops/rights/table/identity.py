@@ -1,6 +1,6 @@
 """IAM: roles and policies below the stack's names. What may be passed to whom is in `documents.py`."""
 
-from ops.rights.row import Row
+from ops.rights.table.row import Row
 
 ROWS: dict[str, Row] = {
     "aws:iam/role:Role": Row(

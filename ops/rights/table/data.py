@@ -1,6 +1,6 @@
 """Bucket, registry, secrets, keys, queue and rules: each by its name, where it has one that is decided."""
 
-from ops.rights.row import Row
+from ops.rights.table.row import Row
 
 _BUCKET = ("s3:ListBucket", "s3:GetBucketLocation")
 
@@ -80,9 +80,9 @@ ROWS: dict[str, Row] = {
     ),
     "aws:secretsmanager/secretVersion:SecretVersion": Row(
         on="secrets",
+        # a refresh compares the secret's value
         look=("secretsmanager:DescribeSecret", "secretsmanager:GetSecretValue"),
         change=("secretsmanager:PutSecretValue", "secretsmanager:UpdateSecretVersionStage"),
-        sees_secrets=True,
     ),
     "aws:kms/key:Key": Row(
         on="keys",

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from ops.rights.documents import deployer, preview
-from ops.rights.identity import ATTACHING
 from ops.rights.places import places
 from ops.rights.state import State
 from ops.rights.table import THEMES, takes_an_arn
+from ops.rights.table.identity import ATTACHING
 from ops.stack.stack_file import Stack, read
 from tests.harness import ROOT, STACKS
 from tests.infra import linter
