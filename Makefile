@@ -39,7 +39,7 @@ lint: dev-dependencies  ## format, lint rules, types
 unit: dev-dependencies  ## the tests
 	@$(RUN) -m pytest --numprocesses 2 --dist worksteal
 
-mutants: dev-dependencies  ## break the program in one line, some 340 times: every break must fail a test
+mutants: dev-dependencies  ## break the program in one line, some 430 times: every break must fail a test
 	@$(RUN) -m tests.mutants
 
 mutants-if-changed: dev-dependencies

@@ -46,13 +46,6 @@ def test_PUL_01_values_of_resources_arrive_in_pods(recording: Recording) -> None
     assert programs["configMap"]["name"].startswith("engine-start-")
 
 
-def test_PUL_02_secrets_of_the_stack_reach_no_resource() -> None:
-    """The parts that exist need no secret: one that is configured must not appear anywhere."""
-    recorded = record_program(stack_settings("dev"), secrets={"vllm-eks:hfToken": "hf_EXAMPLE"})
-    assert not [text for _, text in recorded.strings() if "hf_EXAMPLE" in text]
-    assert "hf_EXAMPLE" not in json.dumps(recorded.outputs)
-
-
 def test_PUL_06_every_resource_has_the_explicit_provider_of_its_kind(recording: Recording) -> None:
     seen = set()
     for registration in recording.registered:
